@@ -407,8 +407,8 @@ class OfTheConfiguration(unittest.TestCase):
             ('per = "turn"\nsteps = 0', 'steps is 0'),
             ('per = "turn"\ncost = 0', 'cost is 0'),
             ('per = "turn"\nsteps = 1\ncurrency = "EUR"', 'currency has no meaning without cost'),
-            ('per = "turn"\nsteps = 1\nagents = ["opps"]', 'there is no such agent'),
-            ('per = "turn"\nsteps = 1\nanswerers = ["role:boss"]', 'there is no such role'),
+            ('per = "turn"\nsteps = 1\nagents = ["opps"]', 'agent not found'),
+            ('per = "turn"\nsteps = 1\nanswerers = ["role:boss"]', 'role not found'),
             ('per = "turn"\ncost = 1', 'cost does not limit the agent ops'),
         ):
             with self.subTest(lines=lines), tempfile.TemporaryDirectory() as folder:

@@ -52,11 +52,11 @@ def check_link(root, path, link, found):
     name, _, anchor = urllib.parse.unquote(link).partition('#')
     target = (root / name[1:] if name.startswith('/') else path.parent / name) if name else path
     if not target.exists():
-        found.append(f'{path.relative_to(root)}: {link}: there is no such file')
+        found.append(f'{path.relative_to(root)}: {link}: file not found')
     elif root not in (target.resolve(), *target.resolve().parents):
         found.append(f'{path.relative_to(root)}: {link}: outside the project')
     elif anchor and target.suffix == '.md' and anchor not in anchors(target):
-        found.append(f'{path.relative_to(root)}: {link}: there is no such heading')
+        found.append(f'{path.relative_to(root)}: {link}: heading not found')
 
 
 def test_every_link_leads_somewhere():

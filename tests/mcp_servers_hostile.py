@@ -48,7 +48,7 @@ class Misbehaving(mcp_servers.Servers):
             ('[[mcp]]\nname = "s"\n', 'has no command; add the program and its arguments, or url'),
             ('[[mcp]]\nname = "s"\ncommand = ["sh"]\nurl = "http://a/"\n',
              'command is for a server with command'),
-            ('[[mcp]]\nname = "t"\nurl = "http://a/"\n', 'there is no such MCP server'),
+            ('[[mcp]]\nname = "t"\nurl = "http://a/"\n', 'MCP server not found'),
         ):
             path.write_text(mcp_servers.AGENT + text)
             check = subprocess.run([BINARY, 'config', 'check', str(path)],

@@ -401,7 +401,7 @@ class OverRedis(Pair):
             events.until(lambda f: f.event == 'turn_ended')
         self.redis.start()
         self.both_listen(self.redis)
-        self.assertEqual(len(self.a.get('/api/nodes')['items']), 2, 'nobody was taken for gone')
+        self.assertEqual(len(self.a.get('/api/nodes')['items']), 2, 'nobody was declared dead')
 
     def test_stalled_redis_delays_nothing(self):
         self.start_redis()

@@ -133,7 +133,7 @@ STORE = (
           {'dormouse_commit_seconds_bucket{le="0.25"}': '0+100x180',
            'dormouse_commit_seconds_bucket{le="+Inf"}': '0+100x180'}),
     Alert('DormouseFenced', 'increase(dormouse_fenced_total[15m]) > 0', 'warning', '0m',
-          'The other servers took this one for gone, and its place.',
+          'The other servers declared this one dead and took its place.',
           'It was frozen, or its connection to the database was, for over 5 s: look for a paused '
           'machine, swapping, or the network. It has joined again, and nothing is done twice.',
           {'dormouse_fenced_total': GROWING}, {'dormouse_fenced_total': STILL}),

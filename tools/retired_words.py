@@ -1,7 +1,8 @@
 """The words that the language of the project retired, in one list.
 
-`tools/tidy.py` looks for those of EVERYWHERE in code, comments, literals, scripts and documents;
-`tests/docs_words.py` looks for all of them in the prose of the documents.
+`tools/tidy.py` looks for those of EVERYWHERE in code, comments, literals, scripts and documents,
+and for those of IDENTIFIERS in C++ code without comments, literals and tests;
+`tests/docs_words.py` looks for the others in the prose of the documents.
 """
 import re
 
@@ -44,6 +45,15 @@ EVERYWHERE = (
         ('src/store/sqlite/schema.cc', 'the name of a table in earlier releases'),
     )),
 )
+# Words of prose that are no names: one word, or a part of a name between underscores.
+IDENTIFIERS = (
+    (r'told', 'notified, shown, or the event', ()),
+    (r'heard', 'received', ()),
+    (r'said', 'reply, message, or what it holds', (
+        ('src/http/objects/plain_files.cc', 'a script in a literal of several lines'),
+    )),
+    (r'luck', 'jitter, random', ()),
+)
 # Common in code with another meaning.
 IN_DOCUMENTS = (
     (r'(?:that|what) is usual|usual (?=\d)', 'default'),
@@ -55,6 +65,12 @@ def compiled():
     """EVERYWHERE with patterns that match whole words, also within names."""
     return tuple((re.compile(rf'(?<![A-Za-z])(?:{pattern})(?![a-z])'), instead, excepted)
                  for pattern, instead, excepted in EVERYWHERE)
+
+
+def compiled_identifiers():
+    """IDENTIFIERS with patterns that match a name, or a part of one in snake_case."""
+    return tuple((re.compile(rf'(?<![A-Za-z0-9])(?:{pattern})(?![A-Za-z0-9])'), instead, excepted)
+                 for pattern, instead, excepted in IDENTIFIERS)
 
 
 def in_documents():

@@ -53,7 +53,8 @@ def check_cpp_names(path, emit):
         for match in pattern.finditer(text):
             if len(match[1]) > NAME_MAX or '_' not in match[1]:
                 emit(path, line_of(text, match.start()),
-                     f'{match[1]}: must be Subject_Condition_Result, at most {NAME_MAX} characters')
+                     f'{match[1]}: must be Subject_Result or Subject_Condition_Result, at most '
+                     f'{NAME_MAX} characters')
 
 
 def check_web_names(path, emit):

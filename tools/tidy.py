@@ -57,6 +57,8 @@ BANNED = (
 
 PROSE = ('.h', '.cc', *WRITTEN)
 RETIRED = retired_words.compiled()
+RETIRED_IDENTIFIERS = retired_words.compiled_identifiers()
+NO_IDENTIFIERS = re.compile(r'R"\(.*?\)"|"(?:\\.|[^"\\])*"|//.*$')  # literals and comments
 
 
 class Layer:
@@ -294,6 +296,19 @@ def check_retired(root, findings):
                     findings.append(f'{name}:{number}: {found[0]!r} is retired: write {instead}')
 
 
+def check_retired_identifiers(root, findings):
+    for path in sorted(p for folder in ('include', 'src') for p in files_in(root / folder)):
+        name = path.relative_to(root).as_posix()
+        if path.suffix not in ('.h', '.cc') or 'test' in name:
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            code = NO_IDENTIFIERS.sub('""', line)
+            for pattern, instead, excepted in RETIRED_IDENTIFIERS:
+                found = pattern.search(code)
+                if found and not any(name.startswith(place) for place, _ in excepted):
+                    findings.append(f'{name}:{number}: {found[0]!r} in a name: write {instead}')
+
+
 def findings(root):
     found = []
     table = read_table((root / 'ARCHITECTURE.md').read_text())
@@ -305,6 +320,7 @@ def findings(root):
     check_scripts(root, found)
     check_lengths(root, found)
     check_retired(root, found)
+    check_retired_identifiers(root, found)
     test_rules.check(root, lambda path, line, text: found.append(
         f'{path.relative_to(root).as_posix()}:{line}: {text}'))
     return found

@@ -187,6 +187,12 @@ class Tidy(unittest.TestCase):
         self.expect('retired', 'struct TurnVer' + 'dict {};\n')
         self.expect_none('// It cannot end. A verdict. Renewed.\n')
 
+    def test_retired_identifiers(self):
+        self.expect("'told' in a name: write notified", 'bool told_ = false;\n')
+        self.expect("'said' in a name", 'int is_said_once();\n')
+        self.expect_none('auto a = "it was said";  // as heard\nint aforesaid;\n')
+        self.expect_none('bool told_ = false;\n', 'src/io/x_test.cc')
+
     def test_retired_words_that_are_stored_and_in_the_glossary(self):
         word = 'dis' + 'own'
         self.expect('write outstanding', f'auto a = "{word}";\n')

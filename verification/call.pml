@@ -104,7 +104,7 @@ byte wake;              /* the row of the table `wakeups` */
 /* The driver in the store and as a lane knows it, and the stamp of the newest frame. A stamp is not
  * used twice. */
 byte driver[S], stamp[S], stamps;
-bit gone[EPOCHS];       /* by epoch: the others took it for gone */
+bit gone[EPOCHS];       /* by epoch: the others declared it dead */
 bit lost, saved;        /* LOST: it fell back; there is something to fall back to */
 bit knows_lost[S];      /* the lane has found that out */
 
@@ -112,7 +112,7 @@ bit knows_lost[S];      /* the lane has found that out */
 bit alive[S], known[S];
 byte sent[S];           /* 1: an append is in progress, 2: it is durable */
 bit drove[S];           /* the batch was decided by the driver */
-bit frozen[S], beats[S], wrong[S];      /* wrong: it takes a process for gone that is not */
+bit frozen[S], beats[S], wrong[S];      /* wrong: it declares a live process dead */
 byte was[S];            /* the epoch of a process that died */
 byte epoch[S], after[S], batch[S];
 byte opened;            /* the store's open count */

@@ -14,7 +14,7 @@
 #pragma GCC visibility push(default)
 namespace dormouse::inline v0 {
 
-// What the caller should do next. Part of every problem document.
+// The next step for the caller. Part of every problem document.
 enum class Next : std::uint8_t { fix, retry, stop, reopen };
 
 // Stable codes (docs/errors). Their text on the wire is the enumerator's name.

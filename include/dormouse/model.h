@@ -43,7 +43,7 @@ struct TranscriptMessage {
     enum class Role : std::uint8_t { user, assistant };
     Role role = Role::user;
     std::string text;
-    // The assistant's calls, each with its answer. Of a late message: the calls that settled.
+    // The assistant's calls, each with its answer. In a late message: the calls that settled.
     std::vector<TranscriptCall> calls;
     // The message reports outcomes of calls that an earlier message answers with a placeholder,
     // under the ids used there. `text` is empty; late_text() makes a sentence of each call.
@@ -199,7 +199,7 @@ public:
         // Always fails, with an error that ends the turn.
         Rule& refuses(std::string why);
 
-        // How many questions the rule matched, failures included. Thread-safe.
+        // Returns the number of questions that the rule matched, failures included. Thread-safe.
         [[nodiscard]] std::size_t asked() const;
 
     private:
@@ -217,7 +217,7 @@ public:
     // Matches every question.
     Rule otherwise();
 
-    // How many questions the script got, from all sessions. Thread-safe.
+    // Returns the number of questions that the script got, from all sessions. Thread-safe.
     [[nodiscard]] std::size_t asked() const;
     // For the end of a test: succeeds if every rule has answered (a rule with times() that often;
     // otherwise() need not), and every question matched a rule. The error lists what is missing.

@@ -1,5 +1,5 @@
 #pragma once
-// What a tool's function returns (Outcome), and what it learns about its call (Call).
+// The return type of a tool's function (Outcome), and the facts about its call (Call).
 
 #include <dormouse/error.h>
 #include <dormouse/id.h>
@@ -229,8 +229,8 @@ public:
     [[nodiscard]] std::string call_id() const;
     [[nodiscard]] std::string const& agent() const { return facts_.agent; }
     [[nodiscard]] std::string turn_id() const;
-    // How often this run was durably started, from 1. If more than 1, an earlier attempt may have
-    // had effects.
+    // Returns the number of durable starts of this run, from 1. If more than 1, an earlier attempt
+    // may have had effects.
     [[nodiscard]] std::uint32_t attempt() const { return facts_.attempt; }
     // An outcome after this time comes too late.
     [[nodiscard]] std::optional<Time> const& deadline() const { return facts_.deadline; }

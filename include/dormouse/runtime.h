@@ -7,8 +7,8 @@
 //
 // Most operations have two forms. One blocks until its effect is durable. The other takes a
 // completion as its last argument, which is called once, on a callback thread, and may block. Both
-// may be called from any thread, also from tools and completions. What has returned survives the
-// end of the program: the next process that opens the store continues.
+// may be called from any thread, also from tools and completions. An operation that has returned
+// survives the end of the program: the next process that opens the store continues.
 //
 // Threads: the program's code runs on two pools, never on the threads that the sessions need.
 //   tool threads      functions of tools, gates, validators, interceptors, authorizers, models
@@ -73,8 +73,8 @@ struct PendingCall {
     std::optional<Time> deadline = {};
 };
 
-// What an Authorizer is asked about. `resume` is an outcome of a call; the last three concern a
-// session.
+// An operation that an Authorizer allows or refuses. `resume` is an outcome of a call; the last
+// three concern a session.
 enum class Operation : std::uint8_t {
     resume,
     progress,

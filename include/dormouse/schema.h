@@ -28,8 +28,8 @@ namespace detail {
 
 }  // namespace detail
 
-// What reading does with members that the type does not have: report an error or skip them. `skip`
-// is for data that other programs write and extend, such as the data of events.
+// The treatment of members that the type does not have: report an error or skip them. `skip` is for
+// data that other programs write and extend, such as the data of events.
 enum class Unknown : std::uint8_t { refuse, skip };
 
 // Returns the JSON Schema of T.

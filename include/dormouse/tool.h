@@ -59,7 +59,7 @@ struct Declaration {
     std::string hint = {};
     // Checks of a result beyond the schema: returns why it is refused, or nullopt.
     std::function<std::optional<std::string>(Json const&)> validate = {};
-    // What is wrong with the declaration itself; a registry refuses the tool then. Empty: nothing.
+    // The error of the declaration itself: a registry refuses such a tool. Empty: none.
     std::string mistake = {};
 };
 

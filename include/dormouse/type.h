@@ -258,7 +258,7 @@ template <class E> constexpr auto enum_names() {
     return out;
 }
 
-// How JSON distinguishes the alternatives of a variant.
+// The JSON types by which the alternatives of a variant are distinguished.
 enum class Kind : std::uint8_t { null, boolean, number, string, array, object, any };
 
 template <class T> constexpr Kind kind_of() {
@@ -310,7 +310,7 @@ template <class T> struct Stripped {
 };
 template <class T> struct Stripped<std::optional<T>> : Stripped<T> {};
 
-// Whether the rule applies to the type of its field.
+// Returns true if the rule applies to the type of its field.
 template <class T> constexpr bool rule_fits(Rule const& rule) {
     using V = typename Stripped<T>::type;
     constexpr bool number = is_integer<V> || std::is_same_v<V, double>;

@@ -14,7 +14,7 @@
 #pragma GCC visibility push(default)
 namespace dormouse::inline v0 {
 
-// Why a call waits for something outside.
+// The reason why a call waits for something outside.
 enum class PauseReason : std::uint8_t {
     tool_result,
     user_input,
@@ -24,25 +24,26 @@ enum class PauseReason : std::uint8_t {
     budget
 };
 
-// How a settled call ended.
+// The status of a settled call.
 enum class CallStatus : std::uint8_t { completed, failed, expired, cancelled };
 
-// What settled a call.
+// The kind of submission that settled a call.
 enum class SubmissionKind : std::uint8_t { result, error, decision, cancel, expiry };
 
-// What happens to a call that a crash interrupted: it runs again with the same key, a person is
-// asked, or the model learns that the outcome is unknown.
+// The treatment of a call that a crash interrupted: `retry` runs it again with the same key, `ask`
+// asks a person, `never` reports to the model that the outcome is unknown.
 enum class CrashPolicy : std::uint8_t { retry, ask, never };
 
-// What a session does now. `waiting_async`: it sleeps until an outcome of a call comes.
+// The current activity of a session. `waiting_async`: it sleeps until an outcome of a call comes.
 enum class Activity : std::uint8_t { idle, busy, retry, waiting_async };
 
-// Of a child session. `resumed`: a later run is active; after it the task is `completed` again,
-// whatever the outcome.
+// The status of a child session. `resumed`: a later run is active. When it ends, the task is
+// `completed` again, whatever the outcome.
 enum class TaskStatus : std::uint8_t { running, completed, error, cancelled, resumed };
 
-// What to do with a message while a turn is open: start the next turn with it, add it to this turn,
-// stop this turn's request and running tools (calls that wait continue), or refuse it.
+// The treatment of a message while a turn is open: `queue` starts the next turn with it, `steer`
+// adds it to this turn, `interrupt` stops this turn's request and running tools (calls that wait
+// continue), `reject` refuses it.
 enum class PromptMode : std::uint8_t { queue, steer, interrupt, reject };
 
 enum class ActorType : std::uint8_t { token, webhook, capability, session, agent, runtime };
@@ -56,7 +57,7 @@ enum class ActorType : std::uint8_t { token, webhook, capability, session, agent
 [[nodiscard]] std::string_view text(PromptMode v);
 [[nodiscard]] std::string_view text(ActorType v);
 
-// Who did something.
+// The originator of an operation.
 struct Actor {
     ActorType type = ActorType::runtime;
     std::string name = {};
@@ -67,7 +68,7 @@ using Sha256 = std::array<std::uint8_t, 32>;
 // "sha256:" and 64 hex digits: the text form in every interface.
 [[nodiscard]] std::string digest_text(Sha256 const& digest);
 
-// What a settled call leaves. Lives as long as its session.
+// The record of a settled call. It lives as long as its session.
 struct Receipt {
     PendingId pending = {};
     SubmissionKind kind = SubmissionKind::result;

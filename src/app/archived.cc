@@ -63,7 +63,7 @@ std::string listed(archive::Entry const& entry) {
     return out.end_object().take();
 }
 
-// What is wrong with the file and its sessions.
+// The damage of the file and its sessions.
 struct Findings {
     std::uint64_t sessions = 0;
     std::vector<std::string> what;

@@ -53,12 +53,12 @@ std::shared_ptr<agent::Model> former_model(config::Model const& model, Former co
     return nullptr;
 }
 
-void add_agents(agent::Registry& registry, config::Config const& config, Means const& means,
-                Former const* former) {
+void add_agents(agent::Registry& registry, config::Config const& config,
+                ToolServices const& services, Former const* former) {
     std::map<std::string, std::shared_ptr<agent::Model>> models;
     for (config::Model const& model : config.models) {
         auto kept = former ? former_model(model, *former) : nullptr;
-        models[model.id] = kept ? std::move(kept) : make_model(model, means);
+        models[model.id] = kept ? std::move(kept) : make_model(model, services);
     }
     for (config::Agent const& from : config.agents) {
         if (!from.program.command.empty()) continue;
@@ -94,13 +94,13 @@ std::shared_ptr<agent::ExternalAgent> former_program(config::Agent const& from,
 }
 
 // External agents of the configuration, and installed ones.
-void add_programs(agent::Registry& registry, config::Config const& config, Means const& means,
-                  Former const* former) {
+void add_programs(agent::Registry& registry, config::Config const& config,
+                  ToolServices const& services, Former const* former) {
     ExternalContext const around = external_context(config);
     auto const add = [&](config::Agent const& from) {
         auto kept = former ? former_program(from, around, *former) : nullptr;
         registry.add(kept ? program_agent(from, std::move(kept))
-                          : make_program_agent(from, around, means));
+                          : make_program_agent(from, around, services));
     };
     for (config::Agent const& from : config.agents)
         if (!from.program.command.empty()) add(from);
@@ -110,16 +110,17 @@ void add_programs(agent::Registry& registry, config::Config const& config, Means
 
 }  // namespace
 
-agent::Registry assemble(config::Config const& config, Means const& means, Former const* former) {
+agent::Registry assemble(config::Config const& config, ToolServices const& services,
+                         Former const* former) {
     agent::Registry registry;
     if (!config.mcps.empty()) registry.add(mcp_gate());
-    config.has_demo() ? agent::add_demo_agents(registry, means.mail)
-                      : agent::add_builtin_tools(registry, means.mail);
-    for (config::Tool const& tool : config.tools) registry.add(make_tool(tool, means));
+    config.has_demo() ? agent::add_demo_agents(registry, services.mail)
+                      : agent::add_builtin_tools(registry, services.mail);
+    for (config::Tool const& tool : config.tools) registry.add(make_tool(tool, services));
     for (config::Gate const& gate : config.gates) registry.add(make_gate(gate));
     add_agent_tools(registry, config);
-    add_agents(registry, config, means, former);
-    add_programs(registry, config, means, former);
+    add_agents(registry, config, services, former);
+    add_programs(registry, config, services, former);
     if (!config.mcps.empty()) registry.add(gateway_agent());
     agent::add_call_agents(registry);
     set_budgets(registry, config);

@@ -7,7 +7,7 @@
 
 namespace dormouse::app {
 
-// What is in force until now.
+// The objects in force until now.
 struct Former {
     config::Config const& config;
     agent::Registry const& registry;
@@ -15,7 +15,7 @@ struct Former {
 
 // REQUIRES: mistakes_in(config) is empty. Models and external agents that are configured as in
 // `former` (null: none) are the same objects: requests to them count together, and processes stay.
-[[nodiscard]] agent::Registry assemble(config::Config const& config, Means const& means,
+[[nodiscard]] agent::Registry assemble(config::Config const& config, ToolServices const& services,
                                        Former const* former = nullptr);
 
 }  // namespace dormouse::app

@@ -1,5 +1,6 @@
 #pragma once
-// What servers on one database say to each other, if not through the database: signal = "redis".
+// The channel for messages between servers on one database, if it is not the database:
+// signal = "redis".
 
 #include "config/config.h"
 #include "runtime/stores.h"
@@ -8,7 +9,7 @@
 
 namespace dormouse::app {
 
-// Whether [store] names a Redis server if it needs one. No error contains a password.
+// Checks that [store] names a Redis server if it needs one. No error contains a password.
 [[nodiscard]] Result<void> check_channel(config::Store const& store);
 // Gives the store such a channel, if it is shared. Waits for no Redis server.
 [[nodiscard]] Result<void> add_channel(config::Store const& store, runtime::OpenedStore& opened);

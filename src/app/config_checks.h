@@ -6,7 +6,7 @@
 
 namespace dormouse::app {
 
-// What prevents the server from starting.
+// Returns the mistakes that prevent the server from starting.
 [[nodiscard]] Mistakes mistakes_in(config::Config const& config);
 
 using Warnings = std::vector<config::Problem>;

@@ -61,25 +61,25 @@ std::vector<std::string> tool_names(agent::Registry const& registry) {
 
 }  // namespace
 
-config::World config_world() {
-    config::World world;
-    world.variable = variable;
-    world.read_file = read_file;
-    world.is_folder = is_folder;
-    world.is_program = is_program;
+config::Environment config_environment() {
+    config::Environment environment;
+    environment.variable = variable;
+    environment.read_file = read_file;
+    environment.is_folder = is_folder;
+    environment.is_program = is_program;
     std::error_code error;
     auto const here = std::filesystem::current_path(error);
-    if (!error) world.current_folder = here.string();
+    if (!error) environment.current_folder = here.string();
     agent::Registry builtin;
     agent::add_builtin_tools(builtin);
-    world.builtin_tools = tool_names(builtin);
+    environment.builtin_tools = tool_names(builtin);
     agent::Registry demo;
     agent::add_demo_agents(demo);
     for (std::string const& name : tool_names(demo)) {
-        if (!builtin.tool(name)) world.demo_tools.push_back(name);
+        if (!builtin.tool(name)) environment.demo_tools.push_back(name);
     }
-    for (agent::Agent const& agent : demo.agents()) world.demo_agents.push_back(agent.id);
-    return world;
+    for (agent::Agent const& agent : demo.agents()) environment.demo_agents.push_back(agent.id);
+    return environment;
 }
 
 std::expected<config::Config, Mistakes> load_config(std::string const& file) {
@@ -89,7 +89,7 @@ std::expected<config::Config, Mistakes> load_config(std::string const& file) {
         return std::unexpected(Mistakes{file + ": cannot be read: " + text.error().detail +
                                         "; name another file, or write one: dormouse config init"});
     }
-    auto config = config::read_config(file, *text, config_world());
+    auto config = config::read_config(file, *text, config_environment());
     if (config) return *std::move(config);
     Mistakes out;
     for (config::Problem const& problem : config.error()) {

@@ -13,7 +13,7 @@ namespace dormouse::app {
 // Lines for people: "FILE:LINE: what is wrong; what to do".
 using Mistakes = std::vector<std::string>;
 
-[[nodiscard]] config::World config_world();
+[[nodiscard]] config::Environment config_environment();
 // Empty `file`: the defaults.
 [[nodiscard]] std::expected<config::Config, Mistakes> load_config(std::string const& file);
 

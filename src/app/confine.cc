@@ -151,7 +151,7 @@ Words run_as_words(User const& user, bool sandbox) {
     return out;
 }
 
-// Whether the user may write; an owner can give itself the permission.
+// Returns true if the user may write; an owner can give itself the permission.
 bool may_write(struct stat const& entry, io::FileRights const& who) {
     bool const in_group =
         entry.st_gid == who.gid || std::ranges::find(who.groups, entry.st_gid) != who.groups.end();

@@ -40,7 +40,7 @@ struct Confined {
 // data in `data`, and what to do; empty: it cannot.
 [[nodiscard]] std::string data_problem(std::string const& user, std::string const& data);
 
-// Whether the two are the same or one contains the other, after following links.
+// Returns true if the two are the same or one contains the other, after following links.
 [[nodiscard]] bool overlap(std::string const& folder, std::string const& other);
 
 }  // namespace dormouse::app

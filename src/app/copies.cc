@@ -21,7 +21,7 @@ backup::ObjectStore store_of(config::Backup const& settings) {
             .secret_key = settings.secret_key ? settings.secret_key->value : ""};
 }
 
-// Whether `path` is `directory`, or beneath it.
+// Returns true if `path` is `directory`, or beneath it.
 bool is_within(std::filesystem::path const& path, std::filesystem::path const& directory) {
     std::error_code error;
     auto const inner = std::filesystem::weakly_canonical(path, error);

@@ -16,8 +16,8 @@ namespace dormouse::app {
 // Errors: bad_value.
 [[nodiscard]] Result<void> check_copies(config::Config const& config);
 
-// What a copy needs besides the world: made before the store is opened, which then tells `changes`
-// what changes.
+// The parts of a continuous copy besides the services. Made before the store is opened, which then
+// reports its changes to `changes`.
 struct CopyPlan {
     std::shared_ptr<store::sqlite::Changes> changes = {};  // null: nothing is copied
     backup::Sealing sealing = {};

@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
-// What is known about an external agent by its name.
+// The preset of an external agent with a known name.
 struct Preset {
     std::string_view id;
     Names programs;   // the first one found is used
@@ -201,8 +201,8 @@ Names roots_of(config::ExternalAgent const& program, std::string const& folder) 
     return program.roots.empty() ? Names{folder} : program.roots;
 }
 
-// What a confined program must not reach through its folder. Without a sandbox and as the server's
-// user it can reach it anyway.
+// Returns the path that a confined program must not reach through its folder. Without a sandbox and
+// as the server's user it can reach it anyway.
 std::string kept_from(config::ExternalAgent const& program, std::string const& data) {
     return program.sandbox || !program.run_as.empty() ? data : std::string();
 }
@@ -250,11 +250,11 @@ std::uint16_t free_port() {
 
 // Sets how the program is confined.
 void confine_to(acp::Settings& out, config::ExternalAgent const& program, Preset const* preset,
-                ExternalContext const& around, Means const& means) {
+                ExternalContext const& around, ToolServices const& services) {
     Confinement how{.sandbox = program.sandbox,
                     .run_as = program.run_as,
                     .state = state_of(preset),
-                    .hidden = means.hidden,
+                    .hidden = services.hidden,
                     .others = around.roots,
                     .needed = out.argv};
     std::erase_if(how.needed, [](std::string const& word) { return !word.starts_with('/'); });
@@ -268,9 +268,10 @@ void confine_to(acp::Settings& out, config::ExternalAgent const& program, Preset
         acp::set_variable(out.environment, name, value);
 }
 
-void offer_files(acp::Settings& out, config::ExternalAgent const& program, Means const& means) {
-    if (!means.folders || program.files == config::ExternalFiles::none) return;
-    out.files = means.folders(program.run_as);
+void offer_files(acp::Settings& out, config::ExternalAgent const& program,
+                 ToolServices const& services) {
+    if (!services.folders || program.files == config::ExternalFiles::none) return;
+    out.files = services.folders(program.run_as);
     out.reads_files = out.files;
     out.writes_files = out.files && program.files == config::ExternalFiles::write;
 }
@@ -297,7 +298,7 @@ std::string not_asking_text(std::string const& gate, std::string const& mode) {
 }
 
 acp::Settings settings_of(config::Agent const& from, ExternalContext const& around,
-                          Means const& means) {
+                          ToolServices const& services) {
     config::ExternalAgent const& program = from.program;
     Preset const* const preset = preset_of(program);
     bool const alone = preset && program.command.size() == 1;
@@ -309,24 +310,24 @@ acp::Settings settings_of(config::Agent const& from, ExternalContext const& arou
     Names const& arguments = alone ? preset->arguments : program.command;
     out.argv.insert(out.argv.end(), arguments.begin() + (alone ? 0 : 1), arguments.end());
     add_variables(out, program, preset);
-    confine_to(out, program, preset, around, means);
+    confine_to(out, program, preset, around, services);
     if (preset) out.password_variable = preset->password;
     bool const own_port = std::ranges::any_of(
         out.argv, [](std::string const& word) { return word.starts_with("--port"); });
     if (preset && preset->has_screen && !own_port) {
         out.attach_command = {out.path, "attach"};
         out.free_port = free_port;
-        out.http = &means.http;
+        out.http = &services.http;
     }
     if (preset) out.never_load = preset->never_load;
     if (program.shares_a_user()) out.only_project = around.project;
     out.folder = [roots = roots_of(program, around.folder),
-                  kept = kept_from(program, means.hidden)](std::string const& cwd) {
+                  kept = kept_from(program, services.hidden)](std::string const& cwd) {
         return folder_in(roots, kept, cwd);
     };
-    out.random = [&entropy = means.entropy] { return base64url(entropy.random()); };
-    out.mcp_servers = means.mcp_servers;
-    out.ended = means.program_ended;
+    out.random = [&entropy = services.entropy] { return base64url(entropy.random()); };
+    out.mcp_servers = services.mcp_servers;
+    out.ended = services.program_ended;
     out.auth_method = program.auth_method;
     out.mode = program.mode;
     if (preset && out.mode.empty()) out.mode = preset->mode;
@@ -334,10 +335,10 @@ acp::Settings settings_of(config::Agent const& from, ExternalContext const& arou
     out.not_asking = [gate = around.gate](std::string const& mode) {
         return not_asking_text(gate, mode);
     };
-    out.warn = means.program_warning;
+    out.warn = services.program_warning;
     if (preset) out.probe = probe_of(*preset);
     out.options = program.options;
-    offer_files(out, program, means);
+    offer_files(out, program, services);
     out.terminals = program.terminals;
     out.idle_stop = program.idle_stop;
     out.past_bytes = std::size_t{program.history_tokens} * 4;
@@ -374,9 +375,10 @@ std::string folder_problem(config::ExternalAgent const& program, std::string con
 }
 
 agent::Agent make_program_agent(config::Agent const& from, ExternalContext const& around,
-                                Means const& means) {
-    return program_agent(from, std::make_shared<acp::ExternalAgents>(
-                                   settings_of(from, around, means), means.processes, means.loop));
+                                ToolServices const& services) {
+    return program_agent(from,
+                         std::make_shared<acp::ExternalAgents>(settings_of(from, around, services),
+                                                               services.processes, services.loop));
 }
 
 agent::Agent program_agent(config::Agent const& from,

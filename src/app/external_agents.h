@@ -22,9 +22,10 @@ struct ExternalContext {
 };
 [[nodiscard]] ExternalContext external_context(config::Config const& config);
 
-// What `means` refers to outlives the agent.
+// Everything in `services` outlives the agent.
 [[nodiscard]] agent::Agent make_program_agent(config::Agent const& from,
-                                              ExternalContext const& around, Means const& means);
+                                              ExternalContext const& around,
+                                              ToolServices const& services);
 // The same with a program that runs already.
 [[nodiscard]] agent::Agent program_agent(config::Agent const& from,
                                          std::shared_ptr<agent::ExternalAgent> program);
@@ -37,8 +38,8 @@ struct ExternalContext {
 // several projects; nor if other servers may share the database, which may not have them.
 [[nodiscard]] std::vector<config::Agent> installed_agents(config::Config const& config);
 
-// Whether this session mode of a known agent skips permission requests that it makes in its default
-// mode.
+// Returns true if this session mode of a known agent skips permission requests that it makes in its
+// default mode.
 [[nodiscard]] bool asks_nobody(std::string_view mode);
 // The first [[gate]] for permissions of external agents; nullptr: none.
 [[nodiscard]] config::Gate const* gate_of_programs(config::Config const& config);

@@ -23,7 +23,7 @@ namespace dormouse::app {
 [[nodiscard]] agent::Agent gateway_agent();
 // Sets the tools of an agent: names, and patterns of tools of MCP servers.
 void set_tools(agent::Agent& out, config::Agent const& from);
-// Whether the agent may have a tool of this server.
+// Returns true if the agent may have a tool of this server.
 [[nodiscard]] bool uses(config::Agent const& agent, config::Mcp const& server);
 // Agents that run programs: the right to start their sessions gives the rights of the server's
 // user.

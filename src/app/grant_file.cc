@@ -40,7 +40,7 @@ GrantFile::GrantFile(std::string const& directory) {
     std::ifstream in(file_);
     std::ostringstream text;
     text << in.rdbuf();
-    // What cannot be read is as if nobody had signed in.
+    // A damaged file counts as empty: nobody has signed in.
     auto const read = json::check(text.str());
     if (!read) return;
     json::View(*read).members([this](std::string_view server, json::View grant) {
@@ -62,8 +62,8 @@ Result<void> GrantFile::save(std::string const& server, Json const& grant) {
     return replace(file_, out.end_object().take());
 }
 
-mcp_client::SignInWorld sign_in_world(std::string const& directory,
-                                      std::function<serve::Serving*()> const& serving) {
+mcp_client::SignInServices sign_in_services(std::string const& directory,
+                                            std::function<serve::Serving*()> const& serving) {
     auto const grants = std::make_shared<GrantFile>(directory);
     auto save = [grants, serving](std::string const& server, Json const& grant) {
         auto const saved = grants->save(server, grant);

@@ -1,5 +1,5 @@
 #pragma once
-// What sign-ins of people to MCP servers gave: DIR/mcp-sign-ins.json, mode 0600. Blocks.
+// The grants from sign-ins of people to MCP servers: DIR/mcp-sign-ins.json, mode 0600. Blocks.
 
 #include <dormouse/error.h>
 #include <dormouse/json.h>
@@ -30,7 +30,7 @@ private:
 
 // Where sign-ins to MCP servers are kept, and where people make them. `serving`: null before it is
 // made.
-[[nodiscard]] mcp_client::SignInWorld sign_in_world(
+[[nodiscard]] mcp_client::SignInServices sign_in_services(
     std::string const& directory, std::function<serve::Serving*()> const& serving);
 
 }  // namespace dormouse::app

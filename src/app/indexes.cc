@@ -50,18 +50,21 @@ Result<std::vector<IndexPlan>> make_indexes(config::Store const& store, std::str
     return out;
 }
 
-Indexes::One::One(World world, std::unique_ptr<port::Index> made, index::Follower::Options options)
+Indexes::One::One(Services services, std::unique_ptr<port::Index> made,
+                  index::Follower::Options options)
     : index(std::move(made)),
       threads({.threads = 1, .name = "index"}),
-      workers(threads, world.loop),
-      follower({world.loop, world.clock, world.journal, workers}, *index, std::move(options)) {}
+      workers(threads, services.loop),
+      follower({services.loop, services.clock, services.journal, workers}, *index,
+               std::move(options)) {}
 
-Indexes::Indexes(World world, std::vector<IndexPlan> plans, std::function<bool()> const& leads,
+Indexes::Indexes(Services services, std::vector<IndexPlan> plans,
+                 std::function<bool()> const& leads,
                  std::function<void(port::IndexStatus const&)> const& changed) {
     for (IndexPlan& plan : plans) {
         index::Follower::Options options{.changed = changed};
         if (plan.shared) options.writes = leads;
-        all_.push_back(std::make_unique<One>(world, std::move(plan.index), std::move(options)));
+        all_.push_back(std::make_unique<One>(services, std::move(plan.index), std::move(options)));
     }
 }
 

@@ -19,10 +19,10 @@ struct IndexPlan {
     // Servers that share the store share it, too: one of them writes it.
     bool shared = false;
 };
-// Whether --index names some. It contains no password, because other users of the machine can read
-// it.
+// Checks that --index names indexes. It must contain no password, because other users of the
+// machine can read it.
 [[nodiscard]] Result<void> check_indexes(std::vector<std::string> const& places);
-// Whether the address that index_url_env holds can be read.
+// Checks that the address in index_url_env can be read.
 [[nodiscard]] Result<void> check_secret_index(config::Store const& store);
 // Opens nothing yet. `data`: the data directory. Errors: bad_value.
 [[nodiscard]] Result<std::vector<IndexPlan>> make_indexes(config::Store const& store,
@@ -31,14 +31,14 @@ struct IndexPlan {
 // Each index has a thread of its own, so that one that stalls delays no other. On the loop.
 class Indexes {
 public:
-    struct World {
+    struct Services {
         port::Loop& loop;
         port::Clock const& clock;
         port::Journal& journal;
     };
     // All outlive this. `leads`: whether this process does what one does for all. `changed`: see
     // index::Follower::Options.
-    Indexes(World world, std::vector<IndexPlan> plans, std::function<bool()> const& leads,
+    Indexes(Services services, std::vector<IndexPlan> plans, std::function<bool()> const& leads,
             std::function<void(port::IndexStatus const&)> const& changed);
 
     void start();
@@ -49,7 +49,7 @@ public:
 
 private:
     struct One {
-        One(World world, std::unique_ptr<port::Index> made, index::Follower::Options options);
+        One(Services services, std::unique_ptr<port::Index> made, index::Follower::Options options);
         std::unique_ptr<port::Index> index;
         io::ToolThreads threads;
         io::ThreadWorkers workers;

@@ -19,7 +19,7 @@ constexpr std::size_t body_max = std::size_t{1} << 20;  // that of the route
 constexpr int done = 0;
 constexpr int failed = 1;
 
-http::HttpReply told(int status, std::string_view title) {
+http::HttpReply problem_reply(int status, std::string_view title) {
     json::Writer out;
     out.begin_object().member("status", status).member("title", title).end_object();
     return {.status = status, .content_type = "application/problem+json", .body = out.take()};
@@ -39,8 +39,9 @@ public:
         return body_max;
     }
     [[nodiscard]] std::optional<http::HttpReply> refuse(http::HttpRequest const& head) override {
-        if (head.path != options_.path) return told(404, "dormouse listen takes one path only");
-        if (head.method != "POST") return told(405, "dormouse listen takes POST only");
+        if (head.path != options_.path)
+            return problem_reply(404, "dormouse listen takes one path only");
+        if (head.method != "POST") return problem_reply(405, "dormouse listen takes POST only");
         return std::nullopt;
     }
     [[nodiscard]] bool knows(http::HttpRequest const& head) const override {
@@ -48,7 +49,7 @@ public:
     }
     [[nodiscard]] http::HttpReply problem(Error const& error,
                                           http::HttpRequest const& /*head*/) override {
-        return told(info(error.code).http, error.detail);
+        return problem_reply(info(error.code).http, error.detail);
     }
 
 private:

@@ -1,5 +1,5 @@
 #pragma once
-// What models and tools use outside the registry.
+// The services that models and tools use outside the registry.
 
 #include "acp/settings.h"
 #include "agent/builtin.h"
@@ -12,7 +12,7 @@
 namespace dormouse::app {
 
 // Everything outlives the registry.
-struct Means {
+struct ToolServices {
     port::HttpClient& http;
     port::Processes& processes;
     port::Clock const& clock;

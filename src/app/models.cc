@@ -74,7 +74,8 @@ std::optional<session::Prices> prices_of(config::Model const& settings) {
                            settings.cache_write_price.value_or(input).micros};
 }
 
-std::shared_ptr<agent::Model> http_model(config::Model const& settings, Means const& means) {
+std::shared_ptr<agent::Model> http_model(config::Model const& settings,
+                                         ToolServices const& services) {
     model::HttpModelOptions options;
     options.id = settings.id;
     options.base_url =
@@ -88,7 +89,7 @@ std::shared_ptr<agent::Model> http_model(config::Model const& settings, Means co
                       .time_limit = settings.timeout,
                       .prices = prices_of(settings)};
     auto protocol = protocol_of(settings, options.base_url);
-    return std::make_shared<model::HttpModel>(means.http, means.clock, std::move(protocol),
+    return std::make_shared<model::HttpModel>(services.http, services.clock, std::move(protocol),
                                               std::move(options));
 }
 
@@ -105,10 +106,11 @@ Result<void> check_model(config::Model const& settings) {
     return {};
 }
 
-std::shared_ptr<agent::Model> make_model(config::Model const& settings, Means const& means) {
+std::shared_ptr<agent::Model> make_model(config::Model const& settings,
+                                         ToolServices const& services) {
     if (settings.kind == config::ModelKind::scripted)
         return std::make_shared<agent::DemoModel>(prices_of(settings));
-    return http_model(settings, means);
+    return http_model(settings, services);
 }
 
 }  // namespace dormouse::app

@@ -11,8 +11,8 @@ namespace dormouse::app {
 
 // Errors: bad_value, what is wrong with its settings and what to do, without its id.
 [[nodiscard]] Result<void> check_model(config::Model const& settings);
-// What `means` refers to outlives the model. REQUIRES: check_model(settings).
+// Everything in `services` outlives the model. REQUIRES: check_model(settings).
 [[nodiscard]] std::shared_ptr<agent::Model> make_model(config::Model const& settings,
-                                                       Means const& means);
+                                                       ToolServices const& services);
 
 }  // namespace dormouse::app

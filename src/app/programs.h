@@ -10,13 +10,13 @@ namespace dormouse::app {
 // `web_files`: those of the web page.
 [[nodiscard]] int serve(cli::ServeOptions const& options, http::WebFiles web_files);
 [[nodiscard]] int verify(cli::VerifyOptions const& options);
-// Of a backup (options.backup).
+// Verifies a backup (options.backup).
 [[nodiscard]] int verify_backup(cli::VerifyOptions const& options);
 [[nodiscard]] int backup(cli::BackupOptions const& options);
 [[nodiscard]] int restore(cli::RestoreOptions const& options);
 [[nodiscard]] int export_sessions(cli::ExportOptions const& options);
 [[nodiscard]] int import_sessions(cli::ImportOptions const& options);
-// Of an archive (options.archive).
+// Verifies an archive (options.archive).
 [[nodiscard]] int verify_archive(cli::VerifyOptions const& options);
 [[nodiscard]] int export_archived(cli::ExportOptions const& options);
 [[nodiscard]] cli::ArchivePrograms archive_programs();

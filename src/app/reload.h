@@ -27,7 +27,7 @@ namespace dormouse::app {
 
 // Why a configuration is not applied: bad_value with the `mistakes`.
 [[nodiscard]] Error mistaken(Mistakes const& mistakes);
-// What is applied, and what needs a restart.
+// Returns the changes that are applied, and those that need a restart.
 [[nodiscard]] http::ReloadReport compare(config::Config const& in_force,
                                          config::Config const& next);
 // One line for each change, or each mistake.
@@ -38,7 +38,7 @@ class Reloads {
 public:
     using Read = std::expected<config::Config, Mistakes>;
     using Done = port::Fn<void(Result<http::ReloadReport>)>;
-    // How many wait at most for the one that is under way.
+    // Maximum number of reloads that wait for the one under way.
     static constexpr std::size_t waiting_max = 100;
 
     // `workers` outlives this, and has stopped before it ends.

@@ -28,7 +28,7 @@ Result<std::optional<webhook::PushSender>> push_of(config::Config const& config,
         *key, server.push_contact.empty() ? server.public_url : server.push_contact);
 }
 
-// What the processes that share the store have in common; empty: this one uses it alone.
+// Returns the function that agrees on shared secrets; empty: this process uses the store alone.
 http::Agree agree_in(runtime::OpenedStore const& opened) {
     if (!opened.shared) return {};
     return [store = opened.shared](std::string const& name, std::string const& proposed) {

@@ -1,6 +1,6 @@
 #pragma once
-// What identifies people, programs and the server itself: tokens, and the keys that sign callback
-// URLs and notifications.
+// Secrets that identify people, programs and the server itself: tokens, and the keys that sign
+// callback URLs and notifications.
 
 #include "config/config.h"
 #include "http/access/gate.h"

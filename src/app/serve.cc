@@ -58,46 +58,46 @@ int complain(std::string const& file, Mistakes const& mistakes) {
 // The process: a node with the agents of the configuration, and HTTP on it.
 class Server {
 public:
-    // `world`, `reserve` and `manager` outlive this.
-    Server(World& world, io::MemoryReserve& reserve, io::ServiceManager& manager,
+    // `services`, `reserve` and `manager` outlive this.
+    Server(ServerServices& services, io::MemoryReserve& reserve, io::ServiceManager& manager,
            cli::ServeOptions const& options, config::Config config, Secrets const& secrets,
            runtime::OpenedStore opened, std::vector<IndexPlan> indexes, CopyPlan copies,
            std::unique_ptr<io::TlsServer> tls, http::WebFiles web_files, std::string inherited)
-        : world_(world),
+        : services_(services),
           manager_(manager),
           options_(options),
           config_(std::move(config)),
           tls_(std::move(tls)),
-          mail_client_(mail_client_of(config_, world.loop)),
+          mail_client_(mail_client_of(config_, services.loop)),
           store_warnings_(std::move(opened.warnings)),
-          node_(world, std::move(opened),
+          node_(services, std::move(opened),
                 {.runner = runner_options(config_, trace_rules(config_))}),
           foreign_(
               servers_of(config_),
-              {world.processes, world.http, world.loop, world.clock,
-               sign_in_world(data_directory(), [this] { return serving_; })},
+              {services.processes, services.http, services.loop, services.clock,
+               sign_in_services(data_directory(), [this] { return serving_; })},
               [this](std::string const& what) {
                   if (serving_) serving_->log().warn(what);
               },
               reports_to(node_.runner)),
-          starts_(data_directory(), node_.store->epoch(), world.clock.now()),
+          starts_(data_directory(), node_.store->epoch(), services.clock.now()),
           indexes_(
-              {world.loop, world.clock, node_.journal}, std::move(indexes),
+              {services.loop, services.clock, node_.journal}, std::move(indexes),
               [this] { return node_.nodes.leads(); },
               [this](port::IndexStatus const& status) { report(status); }),
-          telemetry_(Telemetry::of(config_, world, node_.journal)),
-          copies_(std::move(copies), config_, data_directory(), world.clock),
+          telemetry_(Telemetry::of(config_, services, node_.journal)),
+          copies_(std::move(copies), config_, data_directory(), services.clock),
           reloads_({node_.workers,
                     [&options, inherited = std::move(inherited)] {
                         return read_again(options, inherited);
                     },
                     [this] { return may_reload(); },
                     [this](config::Config const& read) { return apply(read); }}) {
-        node_.registry = assemble(config_, means());
+        node_.registry = assemble(config_, tool_services());
         foreign_.add_to(node_.registry);
         auto settings = serving_settings(options, config_, tls_.get(), secrets);
         settings.webhooks = pump_options();
-        settings.processes = &world.processes;
+        settings.processes = &services.processes;
         settings.people.mail = mail_client_.get();
         settings.web_files = web_files;
         settings.facts = facts();
@@ -127,7 +127,7 @@ public:
     }
 
     ~Server() {
-        world_.validators.on_validated({});
+        services_.validators.on_validated({});
         mail_->mailer = nullptr;
         serving_ = nullptr;
     }
@@ -138,17 +138,17 @@ public:
     int run(int listener) {
         if (auto const url = serving_->listen(listener); !url) return complain(url.error());
         if (auto listens = listen_for_metrics(); !listens) return complain(listens.error());
-        io::Signals const signals(world_.loop, [this](int) { stop(0); }, [this] { hang_up(); });
-        manager_.watch(world_.loop);
+        io::Signals const signals(services_.loop, [this](int) { stop(0); }, [this] { hang_up(); });
+        manager_.watch(services_.loop);
         // Sessions continue when the tools of MCP servers are known, or the servers have failed. A
         // restored copy that holds starts no server.
         node_.held() ? begin() : foreign_.start([this] { begin(); });
-        world_.loop.run();
+        services_.loop.run();
         node_.threads.stop();
         node_.store_thread.stop();
         indexes_.end();
         copies_.end();
-        if (status_ == 0) starts_.end(world_.clock.now());
+        if (status_ == 0) starts_.end(services_.clock.now());
         return status_;
     }
 
@@ -159,33 +159,34 @@ private:
         serving_->start();
         indexes_.start();
         if (!node_.held()) copies_.start();
-        starts_.keep(world_.loop, world_.clock);
-        if (world_.clock_control)
-            world_.clock_control->start([this](auto done) { settle(4, std::move(done)); });
+        starts_.keep(services_.loop, services_.clock);
+        if (services_.clock_control)
+            services_.clock_control->start([this](auto done) { settle(4, std::move(done)); });
         announce();
         manager_.ready();
     }
 
     // Arguments to make the registry. They outlive HTTP: afterwards they do nothing.
-    [[nodiscard]] Means means() {
-        return {world_.http,
-                world_.processes,
-                world_.clock,
-                world_.validators,
-                world_.loop,
-                world_.entropy,
-                mail_,
-                [&world = world_](std::string const& user) { return world.folders_of(user); },
-                [this](SessionId const& session) {
-                    return serving_ ? own_tools(session) : std::vector<acp::McpServer>();
-                },
-                [this](SessionId const& session) {
-                    if (serving_) serving_->gate().tokens().remove_program(session);
-                },
-                [this](SessionId const& session, std::string const& why) {
-                    if (serving_) serving_->log().warn(why, {{"sessionID", session.text()}});
-                },
-                std::filesystem::absolute(options_.data).string()};
+    [[nodiscard]] ToolServices tool_services() {
+        return {
+            services_.http,
+            services_.processes,
+            services_.clock,
+            services_.validators,
+            services_.loop,
+            services_.entropy,
+            mail_,
+            [&services = services_](std::string const& user) { return services.folders_of(user); },
+            [this](SessionId const& session) {
+                return serving_ ? own_tools(session) : std::vector<acp::McpServer>();
+            },
+            [this](SessionId const& session) {
+                if (serving_) serving_->gate().tokens().remove_program(session);
+            },
+            [this](SessionId const& session, std::string const& why) {
+                if (serving_) serving_->log().warn(why, {{"sessionID", session.text()}});
+            },
+            std::filesystem::absolute(options_.data).string()};
     }
 
     // `dormouse mcp` for the external agent of this session, with a token of its own. With TLS it
@@ -195,7 +196,7 @@ private:
         std::string const binary = std::filesystem::read_symlink("/proc/self/exe", none).string();
         std::string const url = tls_ ? config_.server.public_url : loopback_url();
         if (url.empty() || binary.empty()) return {};
-        std::string const secret = "dmp_" + base64url(world_.entropy.random());
+        std::string const secret = "dmp_" + base64url(services_.entropy.random());
         serving_->gate().tokens().add_program(session, secret);
         return {{"dormouse",
                  binary,
@@ -248,17 +249,17 @@ private:
             return serving_->log().warn("an index cannot be written; it is tried again",
                                         {{"index", index.name}, {"why", index.why}});
         serving_->log().info(
-            index.state == rebuilding ? "an index is made again" : "an index works again",
+            index.state == rebuilding ? "an index is rebuilt" : "an index works again",
             {{"index", index.name}});
     }
 
     void watch_validators() {
-        using Word = external::Validators::Word;
-        world_.validators.on_validated([this](PendingId const& pending, std::string const& tool,
-                                              Word word, std::string const& why) {
-            serving_->metrics().validated(external::text(word));
-            if (word == Word::fits || word == Word::misfit) return;
-            serving_->log().warn(word == Word::failed
+        using ValidationStatus = external::Validators::ValidationStatus;
+        services_.validators.on_validated([this](PendingId const& pending, std::string const& tool,
+                                                 ValidationStatus status, std::string const& why) {
+            serving_->metrics().validated(external::text(status));
+            if (status == ValidationStatus::valid || status == ValidationStatus::invalid) return;
+            serving_->log().warn(status == ValidationStatus::failed
                                      ? "a validator failed"
                                      : "the validator queue is full; a result was rejected",
                                  {{"pendingID", pending.text()}, {"tool", tool}, {"why", why}});
@@ -376,16 +377,16 @@ private:
         return {};
     }
 
-    // What is under way ends with what it began.
+    // Work under way ends with the configuration that it began with.
     [[nodiscard]] Result<http::ReloadReport> apply(config::Config const& read) {
         http::ReloadReport out = compare(config_, read);
         config::Config next = config::applicable(config_, read);
         Former const former{config_, node_.registry};
-        agent::Registry registry = assemble(next, means(), &former);
+        agent::Registry registry = assemble(next, tool_services(), &former);
         foreign_.exchange(servers_of(next), registry);
         node_.exchange_registry(std::move(registry));
         config_ = std::move(next);
-        world_.validators.set_limits(validator_limits(config_.limits));
+        services_.validators.set_limits(validator_limits(config_.limits));
         node_.runner.apply(runner_options(config_, trace_rules(config_)));
         serving_->apply(serving_changes(config_));
         for (config::Problem const& warning : config::warnings(config_))
@@ -396,7 +397,7 @@ private:
     // A second signal ends the process at once.
     void stop(int status) {
         status_ = status;
-        if (std::exchange(stopping_, true)) return world_.loop.stop();
+        if (std::exchange(stopping_, true)) return services_.loop.stop();
         serving_->log().info("stopping");
         manager_.stopping();
         foreign_.leave();
@@ -420,11 +421,11 @@ private:
 
     void end_at_once(std::string const& why) {
         serving_->log().error(why);
-        serving_->end_within(Duration(500), [this] { world_.loop.stop(); });
+        serving_->end_within(Duration(500), [this] { services_.loop.stop(); });
         status_ = 1;
     }
 
-    World& world_;
+    ServerServices& services_;
     io::ServiceManager& manager_;
     cli::ServeOptions const& options_;
     config::Config config_;                     // in force
@@ -533,13 +534,13 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     if (!prepared) return prepared.error();
     config::Config& config = prepared->config;
     io::MemoryReserve reserve;  // first: what is created later may use it
-    World world(config.limits);
-    auto control = io::ClockControl::of_environment(world.loop, world.clock);
+    ServerServices services(config.limits);
+    auto control = io::ClockControl::of_environment(services.loop, services.clock);
     if (!control) return complain(control.error());
-    world.clock_control = *std::move(control);
+    services.clock_control = *std::move(control);
     auto node = node_name(config.store, options.data);
     if (!node) return complain(node.error());
-    auto opened = open_store(options, *prepared, *node, world.clock.now());
+    auto opened = open_store(options, *prepared, *node, services.clock.now());
     if (!opened) return complain(opened.error());
     auto secrets = load_secrets(options.data, config, *opened);
     if (!secrets) return complain(secrets.error());
@@ -548,8 +549,8 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     auto& socket = prepared->socket;
     int const listener = socket ? socket->socket.release() : -1;
     std::string inherited = socket ? socket->address : std::string();
-    return Server(world, reserve, manager, options, std::move(config), *secrets, *std::move(opened),
-                  std::move(prepared->indexes), std::move(prepared->copies),
+    return Server(services, reserve, manager, options, std::move(config), *secrets,
+                  *std::move(opened), std::move(prepared->indexes), std::move(prepared->copies),
                   std::move(prepared->tls), web_files, std::move(inherited))
         .run(listener);
 }

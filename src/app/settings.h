@@ -21,7 +21,7 @@ namespace dormouse::app {
 [[nodiscard]] serve::ServingSettings serving_settings(cli::ServeOptions const& options,
                                                       config::Config const& config,
                                                       io::TlsServer* tls, Secrets const& secrets);
-// Of these, what may change while the server runs.
+// Returns the settings that may change while the server runs.
 [[nodiscard]] serve::ServingChanges serving_changes(config::Config const& config);
 [[nodiscard]] external::Validators::Limits validator_limits(config::Limits const& limits);
 // Reads the files, whose names are relative to the folder of the configuration. nullptr: plain

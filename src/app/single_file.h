@@ -1,6 +1,6 @@
 #pragma once
-// What the single file (`packaging/build single`) does first, because it runs on distributions that
-// its libraries were not made for.
+// The first actions of the single file (`packaging/build single`), because it runs on distributions
+// that its libraries were not made for.
 
 namespace dormouse::app {
 

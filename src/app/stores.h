@@ -12,7 +12,7 @@
 
 namespace dormouse::app {
 
-// Whether the store can be opened as it is named.
+// Checks that the store can be opened as it is named.
 [[nodiscard]] Result<void> check_store(config::Store const& store);
 // The same for --store. It contains no password, because other users of the machine can read it.
 [[nodiscard]] Result<void> check_store_flag(config::Store const& store);
@@ -20,10 +20,10 @@ namespace dormouse::app {
 [[nodiscard]] bool in_memory(config::Store const& store);
 // For runtime::open_store. May contain a password.
 [[nodiscard]] std::string store_place(config::Store const& store, std::string const& data);
-// Whether other servers may use the database at the same time. Not if an agent's program keeps
-// something on this machine: its sessions could not continue on another one.
+// Returns true if other servers may use the database at the same time. Returns false if an external
+// agent stores data on this machine: its sessions could not continue on another one.
 [[nodiscard]] bool shares_store(config::Config const& config);
-// What the database itself does; see also app/channel.h.
+// Returns the signal that the database itself provides; see also app/channel.h.
 [[nodiscard]] port::Signal store_signal(config::Store const& store);
 // Digest in hex of the names that all servers must know which share a store.
 [[nodiscard]] std::string names_digest(config::Config const& config);

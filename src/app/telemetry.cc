@@ -113,11 +113,11 @@ std::optional<Duration> interval_of_variable() {
 bool sends_metrics() { return variable(metrics_variable) != "none"; }
 
 std::unique_ptr<telemetry::MeasureExporter> measure_exporter(config::Config const& config,
-                                                             runtime::World& world,
+                                                             runtime::NodeServices& services,
                                                              telemetry::Resource resource) {
     if (!sends_metrics()) return nullptr;
     return std::make_unique<telemetry::MeasureExporter>(
-        telemetry::MeasureExporter::World{world.loop, world.clock, world.http},
+        telemetry::MeasureExporter::Services{services.loop, services.clock, services.http},
         telemetry::MeasureExporter::Options{
             .url = endpoint_of(config.telemetry) + "/v1/metrics",
             .headers = headers_of(config.telemetry),
@@ -180,21 +180,21 @@ session::TraceRules trace_rules(config::Config const& config) {
             .sampled = config.telemetry.sampling_percent * of_a_percent};
 }
 
-std::unique_ptr<Telemetry> Telemetry::of(config::Config const& config, runtime::World& world,
-                                         port::Journal& journal) {
+std::unique_ptr<Telemetry> Telemetry::of(config::Config const& config,
+                                         runtime::NodeServices& services, port::Journal& journal) {
     if (endpoint_of(config.telemetry).empty()) return nullptr;
     return std::unique_ptr<Telemetry>(
-        new Telemetry(config, world, journal, resource_of(config.telemetry, world.entropy)));
+        new Telemetry(config, services, journal, resource_of(config.telemetry, services.entropy)));
 }
 
-Telemetry::Telemetry(config::Config const& config, runtime::World& world, port::Journal& journal,
-                     telemetry::Resource const& resource)
-    : clock_(world.clock),
+Telemetry::Telemetry(config::Config const& config, runtime::NodeServices& services,
+                     port::Journal& journal, telemetry::Resource const& resource)
+    : clock_(services.clock),
       rules_(trace_rules(config)),
-      exporter_({world.loop, world.clock, world.entropy, world.http},
+      exporter_({services.loop, services.clock, services.entropy, services.http},
                 export_options(config.telemetry, resource)),
       tracer_(journal, exporter_, span_options(config)),
-      measures_(measure_exporter(config, world, resource)) {}
+      measures_(measure_exporter(config, services, resource)) {}
 
 void Telemetry::attach_to(serve::ServingSettings& settings) {
     settings.recorded = [this](session::State const& state, auto const& records) {

@@ -26,13 +26,13 @@ class Telemetry {
 public:
     // Null: no collector is configured. Everything outlives it; `config` may change.
     [[nodiscard]] static std::unique_ptr<Telemetry> of(config::Config const& config,
-                                                       runtime::World& world,
+                                                       runtime::NodeServices& services,
                                                        port::Journal& journal);
     // This outlives what is made of the settings.
     void attach_to(serve::ServingSettings& settings);
 
 private:
-    Telemetry(config::Config const& config, runtime::World& world, port::Journal& journal,
+    Telemetry(config::Config const& config, runtime::NodeServices& services, port::Journal& journal,
               telemetry::Resource const& resource);
     void attempted(webhook::Attempt const& attempt);
 

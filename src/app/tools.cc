@@ -55,14 +55,14 @@ external::HttpTool http_tool(config::Tool const& tool) {
     return out;
 }
 
-agent::Tool make_command(config::Tool const& tool, Means const& means) {
+agent::Tool make_command(config::Tool const& tool, ToolServices const& services) {
     external::CommandTool out;
     out.declared = declared_of(tool);
     out.declared.later = tool.command.later;
     out.argv = tool.command.command;
     out.cwd = tool.command.cwd;
     out.environment = environment_of(tool.command.env_allow);
-    return external::make_command_tool(std::move(out), means.processes);
+    return external::make_command_tool(std::move(out), services.processes);
 }
 
 }  // namespace
@@ -85,15 +85,16 @@ Result<void> check_tool(config::Tool const& tool) {
     return external::check_http_tool(http_tool(tool));
 }
 
-agent::Tool make_tool(config::Tool const& tool, Means const& means) {
+agent::Tool make_tool(config::Tool const& tool, ToolServices const& services) {
     bool const http = tool.kind == config::ToolKind::http;
-    agent::Tool made = http ? *external::make_http_tool(http_tool(tool), means.http, means.clock)
-                            : make_command(tool, means);
+    agent::Tool made =
+        http ? *external::make_http_tool(http_tool(tool), services.http, services.clock)
+             : make_command(tool, services);
     if (!tool.validator) return made;
     external::Validator validator{tool.validator->command, tool.validator->cwd,
                                   environment_of(tool.validator->env_allow),
                                   tool.validator->time_limit};
-    return external::with_validator(std::move(made), std::move(validator), means.validators);
+    return external::with_validator(std::move(made), std::move(validator), services.validators);
 }
 
 agent::Gate make_gate(config::Gate const& gate) {

@@ -48,7 +48,7 @@ Result<void> print_line(std::string line) {
     return std::unexpected(not_written(errno));
 }
 
-// What an import may do to the store that it writes.
+// The store that an import writes, and its limits.
 struct Target {
     StorePtr store;
     runner::ImportGuard guard;

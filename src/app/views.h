@@ -39,7 +39,7 @@ Result<PlainStore> decrypted(Result<std::unique_ptr<Store>> opened, std::string 
                                            std::optional<std::string> const& store,
                                            std::string const& key_env);
 
-// Whether --store names a database as it may.
+// Checks that --store names a database in an accepted form.
 [[nodiscard]] Result<void> check_database_flag(std::string const& url);
 
 }  // namespace dormouse::app

@@ -14,10 +14,10 @@
 
 namespace dormouse::app {
 
-// What to send. `page` returns the URL of a pending call's page.
+// Returns the options of the pump. `page` returns the URL of a pending call's page.
 [[nodiscard]] webhook::Pump::Options webhook_options(
     config::Config const& config, std::function<std::string(PendingId const&)> page);
-// Of these, what may change while the server runs.
+// Returns the options that may change while the server runs.
 [[nodiscard]] webhook::Pump::Changes webhook_changes(config::Config const& config);
 // [[user]], and the secrets that verify presses of buttons.
 [[nodiscard]] http::People people_of(config::Config const& config);

@@ -1,5 +1,5 @@
 #pragma once
-// What models and tools of the configuration use outside the node, besides the node's own.
+// The services for models and tools of the configuration, besides those of the node.
 
 #include "app/confine.h"
 #include "app/settings.h"
@@ -16,8 +16,8 @@
 
 namespace dormouse::app {
 
-struct World : runtime::World {
-    explicit World(config::Limits const& limits)
+struct ServerServices : runtime::NodeServices {
+    explicit ServerServices(config::Limits const& limits)
         : validators(processes, clock, validator_limits(limits)) {}
     std::unique_ptr<io::ClockControl> clock_control = {};  // null: the clock is not moved
     io::ProcessHost processes{loop};

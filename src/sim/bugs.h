@@ -135,7 +135,7 @@ private:
     Bug const bug_;
 };
 
-// Whether only several processes can show it.
+// Returns true if only several processes can show the bug.
 [[nodiscard]] bool needs_processes(Bug bug);
 
 }  // namespace dormouse::sim

@@ -182,7 +182,7 @@ Time Cluster::now() const {
 
 void Cluster::watch_stores() {
     for (auto const& place : places_) {
-        bool const dead = place->process && place->process->journal().told();
+        bool const dead = place->process && place->process->journal().failure_reported();
         place->stopped_for = dead && !place->machine.frozen() ? place->stopped_for + 1 : 0;
         if (place->stopped_for < 4) continue;
         findings_.add("liveness: a store that failed for good was not noticed");

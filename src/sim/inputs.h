@@ -1,5 +1,5 @@
 #pragma once
-// What clients send: prompts for the demo model, and outcomes for calls as the server prepares
+// The inputs of clients: prompts for the demo model, and outcomes for calls as the server prepares
 // them.
 
 #include "session/command.h"

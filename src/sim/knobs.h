@@ -23,7 +23,7 @@ struct Knobs {
     Duration age{};
     unsigned bytes = 0;
     unsigned processes = 1;  // that share the disk
-    // Of each process, with several:
+    // Settings of each process, if there are several:
     bool freezes = false;       // sometimes, for 0.1 s to 60 s
     bool cuts = false;          // from the store, sometimes, for up to 20 s
     unsigned beats_failed = 0;  // heartbeats, in per mille

@@ -1,7 +1,7 @@
 #pragma once
 // The processes that share a disk, as one of them knows them by its heartbeats: the counterpart of
-// the table of nodes in a database. Only a process whose own heartbeats succeed may take another
-// for gone.
+// the table of nodes in a database. Only a process whose own heartbeats succeed may
+// declare another one dead.
 
 #include "port/nodes.h"
 #include "runner/membership.h"

@@ -17,7 +17,7 @@ namespace dormouse::sim {
 
 class Process : private runner::Observer {
 public:
-    // What outlives a process.
+    // The objects that outlive a process.
     struct Outside {
         Machine& machine;
         std::shared_ptr<store::MemoryDisk> disk;

@@ -42,7 +42,7 @@ void StoreOnLoop::commit(std::vector<port::Append> appends,
         auto results = write(appends);
         auto answer = [this, results = std::move(results), says = stopped_,
                        done = std::move(done)]() mutable {
-            told_ = told_ || says;
+            failure_reported_ = failure_reported_ || says;
             done(std::move(results));
         };
         reach(in_order(delay(Duration(2)), last_commit_), std::move(answer));

@@ -48,7 +48,7 @@ public:
     // A sync has failed: this store writes nothing any more.
     [[nodiscard]] bool stopped() const { return stopped_; }
     // The process has had an answer that says so.
-    [[nodiscard]] bool told() const { return told_; }
+    [[nodiscard]] bool failure_reported() const { return failure_reported_; }
 
 private:
     // Runs `work` on the store after `delay`, and later if the store is cut off then.
@@ -69,7 +69,7 @@ private:
     bool cut_ = false;
     bool breaks_ = false;
     bool stopped_ = false;
-    bool told_ = false;
+    bool failure_reported_ = false;
     Duration last_commit_{0};
     std::array<Duration, readers> last_reads_{};  // of each thread
 };

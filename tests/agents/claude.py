@@ -34,7 +34,7 @@ class Claude(real_agent.RealAgent):
 
 
 class Sandboxed(Claude):
-    """Behind a wall: its home is read-only but for ~/.claude."""
+    """In a sandbox: its home is read-only but for ~/.claude."""
 
     more = 'sandbox = "bwrap"\n'
 

@@ -39,7 +39,7 @@ class Gemini(real_agent.RealAgent):
 
 
 class Sandboxed(Gemini):
-    """Behind a wall: its home is read-only but for ~/.gemini."""
+    """In a sandbox: its home is read-only but for ~/.gemini."""
 
     more = 'sandbox = "bwrap"\n'
 

@@ -151,7 +151,7 @@ class OfServers(Faults):
             return time.monotonic(), self.servers
         self.repeat(times(10), freeze, within=BACK_S)
         fenced = sum(metric(server, 'dormouse_fenced_total') for server in self.servers)
-        self.assertGreaterEqual(fenced, 1, 'a frozen server was taken for gone')
+        self.assertGreaterEqual(fenced, 1, 'a frozen server was declared dead')
         self.end()
 
     @long
@@ -275,7 +275,7 @@ class OfDatabase(Faults):
             wait_for(self.started, RESTART_LIMIT_S, 'the database')
             return time.monotonic(), self.servers
         self.repeat(times(10, quick=2), crash, within=BACK_S)
-        self.assertEqual(self.removed(), 0, 'nobody is taken for gone for it')
+        self.assertEqual(self.removed(), 0, 'nobody is declared dead for it')
         self.end()
 
     def started(self):
@@ -296,7 +296,7 @@ class OfDatabase(Faults):
                 send(pid, signal.SIGCONT)
             return time.monotonic(), self.servers
         self.repeat(times(3), freeze, within=BACK_S)
-        self.assertEqual(self.removed(), 0, 'nobody is taken for gone for it')
+        self.assertEqual(self.removed(), 0, 'nobody is declared dead for it')
         self.end()
 
 

@@ -170,7 +170,7 @@ export function fake(now = Date.now()) {
       });
     if (path.startsWith('/api/sessions/')) return session(path, url, incoming, answer);
     if (path === '/api/mail')
-      return json(answer, 200, list(url.searchParams.has('sessionID') ? [] : state.held));
+      return json(answer, 200, list(url.searchParams.has('sessionID') ? [] : state.quarantined));
     if (path === '/metrics') {
       answer.writeHead(200, { 'content-type': 'text/plain' });
       return answer.end(state.metrics);

@@ -320,7 +320,7 @@ export function world(now) {
     ]),
     tasks: new Map([[ids.review, tasks(now)]]),
     mail: new Map([[ids.review, letters]]),
-    held: [{ ...letters[3], receivers: 1, failed: 0 }],
+    quarantined: [{ ...letters[3], receivers: 1, failed: 0 }],
     agents: ['release', 'support', 'ops', 'research'].map((one) => ({
       id: one,
       kind: 'model',

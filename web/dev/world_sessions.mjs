@@ -188,7 +188,7 @@ export function mail(now) {
     },
     ...more,
   });
-  const held = one(
+  const quarantined = one(
     4,
     'research',
     'finance',
@@ -196,7 +196,7 @@ export function mail(now) {
     46,
     { status: 'quarantined', reason: 'this conversation woke finance 50 times' },
   );
-  held.time.read = null;
+  quarantined.time.read = null;
   return [
     one(
       1,
@@ -213,6 +213,6 @@ export function mail(now) {
       183,
     ),
     one(3, 'legal', 'buyer', 'Supplier 9 yes. Supplier 4 only with a new contract.', 145),
-    held,
+    quarantined,
   ];
 }

@@ -14,7 +14,7 @@ const letter = (id: string, at: number, more: Partial<Letter> = {}): Letter => (
   at,
   read: null,
   delivered: at,
-  held: false,
+  quarantined: false,
   expired: false,
   reason: null,
   failed: 0,
@@ -80,7 +80,7 @@ describe('graph', () => {
   );
 
   it('of_many_names_the_busiest_have_a_place', () => {
-    const lines = edges([...many, letter('x', 20, { from: 's11', to: 'hub', held: true })]);
+    const lines = edges([...many, letter('x', 20, { from: 's11', to: 'hub', quarantined: true })]);
     const { names, rest } = busiest(lines, 9);
     expect(names).toHaveLength(8);
     expect(names.slice(0, 2)).toEqual(['hub', 's11']);

@@ -58,7 +58,7 @@ describe('requests', () => {
 
 describe('graph of mail', () => {
   it('failed_mail_is_no_edge', () => {
-    const mail = { from: 'a', to: 'b', held: false, failed: 0 };
+    const mail = { from: 'a', to: 'b', quarantined: false, failed: 0 };
     const all = [mail, { ...mail, failed: 1 }] as unknown as Parameters<typeof edges>[0];
     expect(edges(all).map((one) => one.count)).toEqual([1]);
   });

@@ -10,7 +10,7 @@ _REMEDIES = {
 
 
 class DormouseError(Exception):
-    """What all errors of this package extend."""
+    """The base class of all errors of this package."""
 
 
 class Refusal(DormouseError):
@@ -52,7 +52,7 @@ class ConnectionFailed(DormouseError):
 
 
 class TimedOut(DormouseError):
-    """The time limit of the call passed. What was sent may have been done."""
+    """The time limit of the call passed. The request may have been carried out."""
 
 
 class ResponseTooLarge(DormouseError):
@@ -60,7 +60,7 @@ class ResponseTooLarge(DormouseError):
 
 
 class UnexpectedResponse(DormouseError):
-    """What answered does not speak this API: HTML, another media type, a redirect, not JSON."""
+    """The responder does not implement this API: HTML, another media type, a redirect, not JSON."""
 
     def __init__(self, status: int, message: str, retry_after: Optional[float] = None):
         super().__init__(message)

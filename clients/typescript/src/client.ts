@@ -565,12 +565,12 @@ export class Client extends Caller {
     return (await this.call('listAgents', {}, options)).items;
   }
 
-  /** Who the token is: name, role, kind, projects, expires. */
+  /** The identity of the token: name, role, kind, projects, expires. */
   me(options: CallOptions = {}): Promise<Api.Me> {
     return this.call('getMe', {}, options);
   }
 
-  /** Who settled a call, and which step used it. `id`: any id of Dormouse. */
+  /** The submission that settled a call, and the step that used it. `id`: any id of Dormouse. */
   explain(id: string, options: CallOptions = {}): Promise<Api.Explanation> {
     return this.call('explain', { path: { id } }, options);
   }

@@ -7,7 +7,7 @@ const REMEDIES: Record<string, string> = {
   reopen: 'Send a prompt with reopen: true.',
 };
 
-/** What all errors of this package extend. No error contains the token. */
+/** The base class of all errors of this package. No error contains the token. */
 export class DormouseError extends Error {
   override name = 'DormouseError';
 }
@@ -53,7 +53,7 @@ export class ConnectionFailed extends DormouseError {
   override name = 'ConnectionFailed';
 }
 
-/** The time limit of the call passed. What was sent may have been done. */
+/** The time limit of the call passed. The request may have been carried out. */
 export class TimedOut extends DormouseError {
   override name = 'TimedOut';
 }
@@ -64,8 +64,8 @@ export class ResponseTooLarge extends DormouseError {
 }
 
 /**
- * What answered does not speak this API: HTML, another media type, a redirect, or a value that is
- * not JSON.
+ * The responder does not implement this API: HTML, another media type, a redirect, or a value that
+ * is not JSON.
  */
 export class UnexpectedResponse extends DormouseError {
   override name = 'UnexpectedResponse';

@@ -132,12 +132,12 @@ TEST_F(DialectTest, Turn_AgentReportsIdle_Ends) {
     says(R"({"sessionUpdate":"state_update","state":"running"})");
     says(R"({"sessionUpdate":"agent_message","text":"Hi"})");
     says(R"({"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"in_progress"})");
-    EXPECT_EQ(taken(), "news1 news2") << "the text, and a tool call without an announcement";
+    EXPECT_EQ(taken(), "output1 output2") << "the text, and a tool call without an announcement";
     says(R"({"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"completed"})");
     says(R"({"sessionUpdate":"agent_message","text":"done"})");
     EXPECT_EQ(streamed, "Hidone");
     says(R"({"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"})");
-    EXPECT_EQ(taken(), R"(news3 reply:stop:3:[{"type":"text","text":"done"}])");
+    EXPECT_EQ(taken(), R"(output3 reply:stop:3:[{"type":"text","text":"done"}])");
     prompt("more");
     EXPECT_EQ(processes.methods(), "initialize session/new session/prompt session/prompt");
 }

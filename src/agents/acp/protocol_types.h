@@ -1,7 +1,7 @@
 #pragma once
-// What an ACP agent is asked and what it reports, as plain values that are the same in every
-// version of the protocol. A Dialect knows their form in the protocol.
-// Example: ToolChange{.id = "t1", .status = AgentToolStatus::completed} is in version 1
+// Requests to an ACP agent and its reports, as plain values that are the same in every version of
+// the protocol. A Dialect knows their form in the protocol. Example: ToolChange{.id = "t1", .status
+// = AgentToolStatus::completed} is in version 1
 // {"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"completed"}.
 
 #include <dormouse/error.h>
@@ -41,7 +41,7 @@ struct Login {
     std::string about;  // for people; may be empty
 };
 
-// What the agent can do with its sessions, and what it accepts in prompts.
+// The capabilities of an agent: operations on its sessions, and content that it accepts in prompts.
 struct Abilities {
     bool load = false;    // continue a session, and replay its past
     bool resume = false;  // continue a session without a replay
@@ -135,7 +135,7 @@ struct Title {
 struct ModeChange {
     std::string mode;
 };
-// What the session has cost until now.
+// The cost of the session until now.
 struct Spent {
     session::Cost cost;
 };

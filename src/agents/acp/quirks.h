@@ -38,7 +38,7 @@ inline constexpr std::array<std::string_view, 4> passing_input_members{
     "started_at_ms",
 };
 
-// How a product names the tool of an MCP server.
+// The form of a product's names for tools of MCP servers.
 struct McpToolForm {
     std::string_view before_server, after_server;
 };

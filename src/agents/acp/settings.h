@@ -1,7 +1,6 @@
 #pragma once
-// How the process of an external agent runs, as the configuration says.
-// Example: with .argv = {"/usr/bin/opencode", "acp"} each session gets a process `opencode acp` in
-// the folder of its cwd.
+// The settings of the process of an external agent, from the configuration. Example: with .argv =
+// {"/usr/bin/opencode", "acp"} each session gets a process `opencode acp` in the folder of its cwd.
 
 #include <dormouse/error.h>
 #include <dormouse/id.h>
@@ -53,7 +52,7 @@ struct Settings {
     std::string mode = {};         // of its sessions; empty: the agent's own choice
     bool mode_of_preset = false;   // `mode` is a default: only sessions that offer it get it
     Json options = {};             // an object of strings and booleans, or null
-    // What the agent may ask of us, in its session's folder. REQUIRES: `files` is set if
+    // The services that the agent may use in its session's folder. REQUIRES: `files` is set if
     // reads_files or writes_files is.
     bool reads_files = false, writes_files = false, terminals = false;
     port::Folders* files = nullptr;  // outlives all

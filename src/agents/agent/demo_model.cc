@@ -158,7 +158,7 @@ std::optional<std::string> notice_in(ViewMessage const& message) {
     return "t" + text.substr(1, text.find('.') - 1);
 }
 
-// What is new since the model's last reply.
+// The news since the model's last reply.
 struct News {
     std::vector<ViewCall> settled;       // in request order
     std::optional<std::string> message;  // the newest prompt

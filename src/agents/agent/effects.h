@@ -9,7 +9,7 @@
 
 namespace dormouse::agent {
 
-// What a tool learns in addition to its call. Empty functions leave their value out.
+// Facts that a tool gets in addition to its call. An empty function omits its value.
 struct Surroundings {
     std::function<std::string(PendingId const&)> callback_url = {};
     std::function<Time()> now = {};

@@ -8,7 +8,7 @@ namespace dormouse::agent {
 
 class ExternalAgent {
 public:
-    // What its newest process reported; empty before the first one.
+    // The report of its newest process; empty before the first one.
     struct About {
         std::string version = {};
         bool can_load = false, can_resume = false;
@@ -27,8 +27,8 @@ public:
     [[nodiscard]] virtual std::string refusal(std::string const& project) const = 0;
     // Called when the session has ended: nothing is prompted in it until it is opened again.
     virtual void ended(SessionId session) = 0;
-    // What the agent stores of a session that was deleted here. forget() calls `done` once, perhaps
-    // from inside the call.
+    // Data that the agent stores of a session that was deleted here. forget() calls `done` once,
+    // perhaps from inside the call.
     struct Left {
         SessionId session;               // our session; its process ends first
         std::vector<std::string> names;  // the agent's ids

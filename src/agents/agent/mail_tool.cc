@@ -21,32 +21,34 @@ std::string cut(std::string text) {
     return cut_with_mark(text, limits::mail_bytes_max - cut_mark.size(), cut_mark);
 }
 
-port::Letter letter_of(json::View input) {
-    port::Letter letter;
-    letter.text = cut(input["message"].string_or(""));
-    if (auto const to = input["to"].string()) letter.to.push_back(*to);
-    input["to"].elements([&](json::View one) { letter.to.push_back(one.string_or("")); });
+port::MailDraft draft_of(json::View input) {
+    port::MailDraft draft;
+    draft.text = cut(input["message"].string_or(""));
+    if (auto const to = input["to"].string()) draft.to.push_back(*to);
+    input["to"].elements([&](json::View one) { draft.to.push_back(one.string_or("")); });
     if (auto const resume = input["resume"].boolean())
-        letter.wake = *resume ? Wake::always : Wake::never;
-    if (auto const ttl = input["ttl"].integer()) letter.ttl = Duration(*ttl);
-    letter.reply_to = parse_mail_id(input["reply_to"].string_or(""));
-    return letter;
+        draft.wake = *resume ? Wake::always : Wake::never;
+    if (auto const ttl = input["ttl"].integer()) draft.ttl = Duration(*ttl);
+    draft.reply_to = parse_mail_id(input["reply_to"].string_or(""));
+    return draft;
 }
 
-std::string word_for(port::MailFate const& fate) {
-    std::string const word(port::text(fate.status));
-    return fate.why.empty() ? word : word + ": " + fate.why;
+std::string word_for(port::MailDelivery const& delivery) {
+    std::string const word(port::text(delivery.status));
+    return delivery.why.empty() ? word : word + ": " + delivery.why;
 }
 
 // One string for one receiver, else a list.
 Json output_of(port::MailPosted const& posted, bool to_one) {
-    if (to_one && posted.fates.size() == 1)
-        return Json::trusted(json::quote(word_for(posted.fates.front())));
+    if (to_one && posted.deliveries.size() == 1)
+        return Json::trusted(json::quote(word_for(posted.deliveries.front())));
     json::Writer out;
     out.begin_array();
-    for (port::MailFate const& fate : posted.fates) {
-        out.begin_object().member("to", fate.name).member("status", port::text(fate.status));
-        if (!fate.why.empty()) out.member("reason", fate.why);
+    for (port::MailDelivery const& delivery : posted.deliveries) {
+        out.begin_object()
+            .member("to", delivery.name)
+            .member("status", port::text(delivery.status));
+        if (!delivery.why.empty()) out.member("reason", delivery.why);
         out.end_object();
     }
     return out.end_array().json();
@@ -72,7 +74,7 @@ StopTool send(port::Mailer* mailer, ToolCall const& call, port::Fn<void(ToolResu
     port::MailSender sender{{ActorType::agent, call.agent},
                             hex(std::span(key).first(16)),
                             hex(std::span(digest).first(16))};
-    mailer->send(call.session_id(), letter_of(input), std::move(sender), notified_within,
+    mailer->send(call.session_id(), draft_of(input), std::move(sender), notified_within,
                  [to_one, done = std::move(done)](Result<port::MailPosted> posted) mutable {
                      done(result_of(std::move(posted), to_one));
                  });

@@ -68,11 +68,11 @@ struct Question {
     }
 };
 
-// What a model allows its requests, and what they cost.
+// The limits and prices of the requests to a model.
 struct ModelLimits {
     // Maximum number of concurrent requests; others wait, oldest first.
     std::size_t concurrency = SIZE_MAX;
-    // How often a step is retried after temporary failures. The core has its own limit
+    // Maximum number of retries of a step after temporary failures. The core has its own limit
     // (session/limits.h). A request that was not sent, or that a crash cut off, does not count as a
     // failure.
     std::uint32_t retries = UINT32_MAX;

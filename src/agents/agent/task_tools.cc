@@ -31,7 +31,7 @@ Json object_schema(std::string_view properties, std::string_view required) {
 constexpr std::string_view blocking =
     R"(,"block":{"type":"boolean","default":false,"description":"Wait for the end of the run."},)"
     R"("timeout":{"type":"integer","minimum":0,"maximum":600000,"default":60000,)"
-    R"("description":"How long to wait at most, in ms, with block."})";
+    R"("description":"Maximum wait in ms, with block."})";
 
 constexpr std::string_view task_member = R"("task_id":{"type":"string","minLength":1})";
 

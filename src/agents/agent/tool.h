@@ -65,8 +65,8 @@ struct Tool {
     std::string description;
     Json schema;  // of its input
     session::ToolTerms terms = {};
-    // What it does, as configured (address, program, …): when it changes, people are asked again
-    // although a standing rule exists. Null: nothing besides the members above is known.
+    // The configured action of the tool (address, program, …). When it changes, people are asked
+    // again although a standing rule exists. Null: nothing besides the members above is known.
     Json definition = {};
     // Set for a tool that only registers a call: the pause that a call makes at once. Pure.
     std::function<session::PauseTerms(Json const& input)> registers = {};
@@ -147,8 +147,8 @@ struct Agent {
 // `*` matches any text, also an empty one; no other character is special.
 [[nodiscard]] bool fits_pattern(std::string_view pattern, std::string_view name);
 
-// What a server offers. The catalogue as a whole can be exchanged while work is under way: each
-// lookup finds the new one, and who works with what it found pins the one before.
+// The agents, models, tools and gates of a server. The catalogue as a whole can be exchanged during
+// work: each lookup finds the new one, and work under way pins the one that it began with.
 class Registry {
 public:
     Registry() : now_(std::make_shared<Catalogue>()) {}
@@ -158,10 +158,11 @@ public:
     Registry& operator=(Registry const&) = delete;
     ~Registry() = default;
 
-    // From now on everything is looked up in `next`. What was found before stays valid while it is
-    // pinned. On the loop.
+    // Replaces the catalogue: later lookups use `next`. Objects found before stay valid while they
+    // are pinned. On the loop.
     void exchange(Registry next);
-    // What is found now stays valid while the pin exists. Made on the loop, dropped anywhere.
+    // Keeps the objects that are found now valid while the pin exists. Made on the loop, dropped
+    // anywhere.
     using Pin = std::shared_ptr<void const>;
     [[nodiscard]] Pin pin() const { return now_; }
     // Destroys exchanged catalogues that nothing pins. Returns whether some are left. On the loop,

@@ -16,7 +16,8 @@ struct GateRule {
     session::AnswerTerms answer = {};
     std::optional<Duration> timeout = {};  // nullopt: none
     session::OnDeadline on_expiry = session::OnDeadline::deny;
-    // Who is asked next if nobody answers in time, for as long again; on_expiry applies after that.
+    // The people who are asked next if nobody answers in time, for as long again; on_expiry applies
+    // after that.
     std::vector<std::string> escalate_to = {};
     std::optional<Duration> warn_before = {};  // before the deadline
     std::optional<Duration> remind_after = {};
@@ -24,8 +25,8 @@ struct GateRule {
     bool always_ask = false;  // no standing rule answers it
 };
 
-// Digest of what the gate asks whom about which calls, without times. nullopt: no standing rule
-// answers it, because it always asks, or because several people must agree.
+// Returns the digest of the gate's question, answerers and calls, without times. nullopt: no
+// standing rule answers it, because it always asks, or because several people must agree.
 [[nodiscard]] std::optional<Sha256> definition_of(GateRule const& rule);
 
 [[nodiscard]] agent::Gate make_gate(GateRule rule);

@@ -1,7 +1,6 @@
 #include "external/validator.h"
 
 #include "base/check.h"
-#include "base/enum_words.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -19,8 +18,8 @@ constexpr std::size_t validator_output_max = std::size_t{64} << 10;
 constexpr std::int64_t again_after_ms = 5'000;
 
 struct CheckResult {
-    Validators::Word word = Validators::Word::failed;
-    std::string reason = {};  // of a misfit, for the sender of the result
+    Validators::ValidationStatus status = Validators::ValidationStatus::failed;
+    std::string reason = {};  // why it is invalid, for the sender of the result
     std::string why = {};     // of a failure, for the sender too
     std::string more = {};    // details for operators only
 };
@@ -47,41 +46,47 @@ bool is_crash(ProcessEnd const& end) {
 }
 
 CheckResult exited(ProcessEnd const& end) {
-    using Word = Validators::Word;
-    if (end.status == exit_fits) return {Word::fits};
-    if (end.status != exit_misfit)
-        return {Word::failed, {}, "it ended with exit status " + std::to_string(end.status)};
+    using ValidationStatus = Validators::ValidationStatus;
+    if (end.status == exit_valid) return {ValidationStatus::valid};
+    if (end.status != exit_invalid)
+        return {ValidationStatus::failed,
+                {},
+                "it ended with exit status " + std::to_string(end.status)};
     if (is_crash(end))
-        return {Word::failed, {}, "it ended with exit status 1 and wrote only to standard error"};
+        return {ValidationStatus::failed,
+                {},
+                "it ended with exit status 1 and wrote only to standard error"};
     std::string reason = reason_of(end.output);
     if (reason.empty()) reason = "the tool's validator rejected it without a reason";
-    return {Word::misfit, std::move(reason)};
+    return {ValidationStatus::invalid, std::move(reason)};
 }
 
 CheckResult decision_of(Validator const& validator, ProcessEnd const& end) {
-    using Word = Validators::Word;
+    using ValidationStatus = Validators::ValidationStatus;
     switch (end.how) {
         case ProcessEnd::How::exited: break;
         case ProcessEnd::How::not_started:
-            return {Word::failed, {}, "it cannot be started", end.error};
+            return {ValidationStatus::failed, {}, "it cannot be started", end.error};
         case ProcessEnd::How::flooded:
-            return {Word::failed, {}, "it exceeded its output limit of 64 KiB"};
+            return {ValidationStatus::failed, {}, "it exceeded its output limit of 64 KiB"};
         case ProcessEnd::How::timed_out:
-            return {Word::failed,
+            return {ValidationStatus::failed,
                     {},
                     "it took longer than its time limit of " + seconds_text(validator.time_limit)};
         case ProcessEnd::How::signalled:
-            return {Word::failed, {}, "it was ended by signal " + std::to_string(end.status)};
+            return {ValidationStatus::failed,
+                    {},
+                    "it was ended by signal " + std::to_string(end.status)};
     }
     return exited(end);
 }
 
 port::ValidationResult validated(CheckResult result) {
-    switch (result.word) {
-        case Validators::Word::fits: return std::nullopt;
-        case Validators::Word::misfit: return std::move(result.reason);
-        case Validators::Word::failed:
-        case Validators::Word::refused: break;
+    switch (result.status) {
+        case Validators::ValidationStatus::valid: return std::nullopt;
+        case Validators::ValidationStatus::invalid: return std::move(result.reason);
+        case Validators::ValidationStatus::failed:
+        case Validators::ValidationStatus::rejected: break;
     }
     return std::unexpected(
         Error{Code::validator_unavailable,
@@ -162,7 +167,7 @@ void Validators::ended(Number number, ProcessEnd const& end) {
     if (node.empty()) return;
     Question question = std::move(node.mapped());
     CheckResult result = decision_of(*question.validator, end);
-    notify(question, result.word, result.why + (result.more.empty() ? "" : ": ") + result.more);
+    notify(question, result.status, result.why + (result.more.empty() ? "" : ": ") + result.more);
     next();
     question.then(validated(std::move(result)));
 }
@@ -182,7 +187,7 @@ void Validators::next() {
 }
 
 void Validators::refuse(Question question, std::string const& why) {
-    notify(question, Word::refused, why);
+    notify(question, ValidationStatus::rejected, why);
     question.then(std::unexpected(
         Error{Code::overloaded,
               "Too many results wait for the validators of their tools; the call still waits.",
@@ -201,14 +206,23 @@ void Validators::drop(Number number) {
     waiting_.erase(at);
 }
 
-std::string_view text(Validators::Word word) { return word_of(word); }
+// The values of the label of the metric dormouse_validations_total.
+std::string_view text(Validators::ValidationStatus status) {
+    switch (status) {
+        case Validators::ValidationStatus::valid: return "fits";
+        case Validators::ValidationStatus::invalid: return "misfit";
+        case Validators::ValidationStatus::failed: return "failed";
+        case Validators::ValidationStatus::rejected: return "refused";
+    }
+    return "failed";
+}
 
 namespace {
 
 using Check = std::function<agent::StopTool(port::OfferedResult what,
                                             port::Fn<void(port::ValidationResult)> then)>;
 
-// What can be stopped: first the attempt, then the check of its result.
+// The work to stop: first the attempt, then the check of its result.
 struct Stage {
     agent::StopTool stop = {};
 };

@@ -18,8 +18,8 @@
 namespace dormouse::external {
 
 // Exit statuses of a validator; any other status means that it failed.
-inline constexpr int exit_fits = 0;
-inline constexpr int exit_misfit = 1;
+inline constexpr int exit_valid = 0;
+inline constexpr int exit_invalid = 1;
 
 struct Validator {
     std::vector<std::string> argv;              // REQUIRES: not empty; no shell
@@ -37,10 +37,10 @@ public:
                                     << 20;  // arguments and outputs of those that wait
         Duration patience{30'000};          // a result that waited longer is refused
     };
-    enum class Word : std::uint8_t { fits, misfit, failed, refused };
+    enum class ValidationStatus : std::uint8_t { valid, invalid, failed, rejected };
     // Called for each result that was to be checked. `why` may name files and is for operators; it
     // never contains what the program was given or has written.
-    using Listener = std::function<void(PendingId const&, std::string const& tool, Word,
+    using Listener = std::function<void(PendingId const&, std::string const& tool, ValidationStatus,
                                         std::string const& why)>;
 
     // Both references outlive this.
@@ -83,8 +83,8 @@ private:
     void next();
     void refuse(Question question, std::string const& why);
     void drop(Number number);
-    void notify(Question const& question, Word word, std::string const& why) const {
-        if (listener_) listener_(question.pending, question.tool, word, why);
+    void notify(Question const& question, ValidationStatus status, std::string const& why) const {
+        if (listener_) listener_(question.pending, question.tool, status, why);
     }
 
     port::Processes& processes_;
@@ -98,8 +98,8 @@ private:
     Scope scope_;
 };
 
-// "fits", "misfit", "failed", "refused".
-[[nodiscard]] std::string_view text(Validators::Word word);
+// Returns the word of the metric: "fits", "misfit", "failed" or "refused".
+[[nodiscard]] std::string_view text(Validators::ValidationStatus status);
 
 // Returns the tool with all its results checked: those from outside, of its own attempts and of
 // polls. `validators` outlives it.

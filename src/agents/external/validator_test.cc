@@ -62,8 +62,10 @@ protected:
     ValidatorTest() {
         validators.emplace(processes, clock, Validators::Limits{.at_once = 2, .waiting = 2});
         validators->on_validated([this](PendingId const&, std::string const& tool,
-                                        Validators::Word word, std::string const& why) {
-            told.push_back(tool + " " + std::string(text(word)) + (why.empty() ? "" : ": ") + why);
+                                        Validators::ValidationStatus status,
+                                        std::string const& why) {
+            events.push_back(tool + " " + std::string(text(status)) + (why.empty() ? "" : ": ") +
+                             why);
         });
     }
     static port::OfferedResult offered(std::string output = R"({"status":"live"})") {
@@ -103,7 +105,7 @@ protected:
     std::shared_ptr<Validator const> validator = std::make_shared<Validator const>(
         Validator{{"./check", "--all"}, "/srv", {"PATH=/bin"}, Duration(2'500)});
     std::optional<Validators> validators;
-    std::vector<std::string> told;
+    std::vector<std::string> events;
     std::vector<std::string> answers;
     std::vector<agent::StopTool> drops;
     Error error;
@@ -125,7 +127,7 @@ TEST_F(ValidatorTest, Validator_GetsTheResultOnStandardInput) {
     EXPECT_THAT(spec.environment, Contains("DORMOUSE_PENDING_ID=" + offered().pending.text()));
     EXPECT_THAT(spec.environment, Contains("DORMOUSE_CALL_ID=call_3"));
     EXPECT_THAT(spec.environment, Contains("DORMOUSE_TOOL=deploy"));
-    EXPECT_THAT(told, ElementsAre("deploy fits"));
+    EXPECT_THAT(events, ElementsAre("deploy fits"));
 }
 
 TEST_F(ValidatorTest, ExitStatus1_OutputIsTheReason) {
@@ -138,7 +140,7 @@ TEST_F(ValidatorTest, ExitStatus1_OutputIsTheReason) {
     EXPECT_THAT(exits(1, lines), Not(HasSubstr("line 10")));
     EXPECT_LT(exits(1, std::string(50'000, 'x')).size(), 1'100U);
     EXPECT_EQ(exits(1, "\xFF"), "misfit: \xEF\xBF\xBD") << "only valid UTF-8";
-    EXPECT_EQ(told.front(), "deploy misfit") << "only the sender gets what it wrote";
+    EXPECT_EQ(events.front(), "deploy misfit") << "only the sender gets what it wrote";
 }
 
 TEST_F(ValidatorTest, AnyOtherEnd_MeansThatItFailed) {
@@ -147,7 +149,7 @@ TEST_F(ValidatorTest, AnyOtherEnd_MeansThatItFailed) {
         EXPECT_EQ(error.detail,
                   "The validator of the tool failed: " + why + "; the call still waits.");
         EXPECT_EQ(error.retry_after_ms, 5'000);
-        EXPECT_EQ(told.back(), "deploy failed: " + why);
+        EXPECT_EQ(events.back(), "deploy failed: " + why);
     };
     fails(ended(How::exited, 2, "s3cret", "s3cret"), "it ended with exit status 2");
     fails(ended(How::exited, 1, " \n", "Traceback: s3cret"),
@@ -158,7 +160,7 @@ TEST_F(ValidatorTest, AnyOtherEnd_MeansThatItFailed) {
     EXPECT_EQ(ends(ended(How::not_started, 0, "", "no such file: /srv/check")),
               "validator_unavailable");
     EXPECT_THAT(error.detail, Not(HasSubstr("/srv"))) << "file names are only for operators";
-    EXPECT_EQ(told.back(), "deploy failed: it cannot be started: no such file: /srv/check");
+    EXPECT_EQ(events.back(), "deploy failed: it cannot be started: no such file: /srv/check");
 }
 
 TEST_F(ValidatorTest, Queue_RunsAndHoldsLimitedNumbers_RefusesOthers) {
@@ -167,7 +169,7 @@ TEST_F(ValidatorTest, Queue_RunsAndHoldsLimitedNumbers_RefusesOthers) {
     EXPECT_EQ(validators->waiting(), 2U);
     EXPECT_THAT(answers, ElementsAre("none", "none", "none", "none", "overloaded"));
     EXPECT_EQ(error.retry_after_ms, 5'000);
-    EXPECT_THAT(told, ElementsAre("deploy refused: too many results wait already"));
+    EXPECT_THAT(events, ElementsAre("deploy refused: too many results wait already"));
     processes.exit(2, 0);
     EXPECT_EQ(processes.started.size(), 3U) << "the oldest that waits is next";
     processes.exit(3, 1, "no");
@@ -198,7 +200,7 @@ TEST_F(ValidatorTest, Queue_WaitedTooLong_IsRefused) {
     clock.time += Duration(30'001);
     processes.exit(1, 0);
     EXPECT_THAT(answers, ElementsAre("fits", "none", "overloaded", "overloaded"));
-    EXPECT_THAT(told.back(), HasSubstr("waited too long"));
+    EXPECT_THAT(events.back(), HasSubstr("waited too long"));
     EXPECT_EQ(processes.started.size(), 2U);
     auto const later = ask();
     processes.exit(3, 0);

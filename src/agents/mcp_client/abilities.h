@@ -1,5 +1,6 @@
 #pragma once
-// What a server says about itself, and what requests to it have besides their parameters. Pure.
+// The capabilities that a server reports, and the members of requests to it besides their
+// parameters. Pure.
 
 #include "json/json.h"
 #include "mcp/versions.h"

@@ -24,7 +24,8 @@ std::string parameter(std::string_view header, std::string_view name) {
     return std::string(rest.substr(0, rest.find('"')));
 }
 
-// Of a person's browser or of this client: over TLS, or on this machine.
+// Returns true if the address is safe for a person's browser or this client: over TLS, or on this
+// machine.
 bool is_safe(std::string const& address) {
     auto const url = parse_url(address);
     return address.size() <= address_bytes_max && url && (url->secure || url->is_loopback());
@@ -94,7 +95,8 @@ std::expected<Authorizer, std::string> read_authorizer(json::View metadata,
     if (!is_safe(out.authorization_endpoint))
         return std::unexpected(of + "authorization_endpoint with an https address");
     if (!lists(metadata["code_challenge_methods_supported"], "S256"))
-        return std::unexpected(of + "PKCE with S256, without which nobody is sent there");
+        return std::unexpected("the authorization server " + issuer +
+                               " does not support PKCE with S256, which is required");
     if (!out.registration_endpoint.empty() && !is_safe(out.registration_endpoint))
         return std::unexpected(of + "registration_endpoint with an https address");
     return out;

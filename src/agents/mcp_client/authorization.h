@@ -19,7 +19,7 @@ namespace dormouse::mcp_client {
 inline constexpr std::size_t address_bytes_max = 8'192;
 inline constexpr std::size_t scope_bytes_max = 2'048;
 
-// What a challenge (WWW-Authenticate) says.
+// The parameters of a challenge (WWW-Authenticate).
 struct Challenge {
     std::string error;  // "invalid_token", "insufficient_scope"; empty: none
     std::string scope;  // what the request needs; empty: unknown
@@ -43,7 +43,7 @@ struct Authorizer {
                                                                     std::string const& resource,
                                                                     std::string const& wanted);
 
-// What is remembered of a person's sign-in. Holds secrets.
+// The stored result of a person's sign-in. Holds secrets.
 struct Grant {
     std::string issuer;
     std::string client_id;
@@ -76,7 +76,7 @@ struct Grant {
 // Errors: why there is no token; never has one, nor a secret.
 [[nodiscard]] std::expected<void, std::string> read_tokens(json::View answer, Time now,
                                                            Grant& grant);
-// Whether the answer to refresh_request() says that a person must sign in again.
+// Returns true if the answer to refresh_request() says that a person must sign in again.
 [[nodiscard]] bool is_over(json::View answer);
 
 // Both lists of scopes as one; each scope once.

@@ -55,7 +55,7 @@ public:
 private:
     using Number = std::uint64_t;
     using Key = std::pair<SessionId, CallNo>;
-    // What a call waits for.
+    // The event that a call waits for.
     enum class Waits : std::uint8_t {
         connection,  // then it is sent
         server,      // it was sent
@@ -94,7 +94,7 @@ private:
     agent::StopTool add(Call call);
     [[nodiscard]] agent::ToolResult ask_round(Round round, std::string const& wrong) const;
     void begin(Number number);
-    // Whether the call is one that waits for the person's decision, and continues.
+    // Returns the call's number if it waited for the person's decision and continues.
     [[nodiscard]] std::optional<Number> continued(agent::ToolCall& call,
                                                   port::Fn<void(agent::ToolResult)>& done);
     void answer(Number number);

@@ -34,18 +34,19 @@ bool knows_stateless(json::View discovered) {
 
 }  // namespace
 
-Connection::Connection(ServerSettings settings, World world, ConnectionEvents events)
+Connection::Connection(ServerSettings settings, ConnectionServices services,
+                       ConnectionEvents events)
     : settings_(std::move(settings)),
-      world_(std::move(world)),
+      services_(std::move(services)),
       events_(std::move(events)),
-      progress_(world_.loop, events_.progress),
-      tasks_(settings_, world_.loop, *this, progress_),
-      calls_(settings_, world_.loop, *this, tasks_, progress_, world_.ask_model) {
+      progress_(services_.loop, events_.progress),
+      tasks_(settings_, services_.loop, *this, progress_),
+      calls_(settings_, services_.loop, *this, tasks_, progress_, services_.ask_model) {
     if (settings_.oauth)
-        own_tokens_ = std::make_unique<TokenSource>(settings_, world_.http, world_.clock);
+        own_tokens_ = std::make_unique<TokenSource>(settings_, services_.http, services_.clock);
     if (settings_.sign_in)
-        sign_in_ = std::make_unique<SignIn>(settings_, world_.http, world_.clock, world_.sign_ins,
-                                            [this] { sign_in_changed(); });
+        sign_in_ = std::make_unique<SignIn>(settings_, services_.http, services_.clock,
+                                            services_.sign_ins, [this] { sign_in_changed(); });
 }
 
 Connection::~Connection() { scope_.end(); }
@@ -67,8 +68,9 @@ void Connection::connect() {
     awaited_.clear();
     peer_ = std::make_unique<rpc::Peer>(listener(), settings_.message_max);
     Tokens* const tokens = sign_in_ ? static_cast<Tokens*>(sign_in_.get()) : own_tokens_.get();
-    link_ = settings_.url.empty() ? make_stdio_link(settings_, world_.processes, link_events())
-                                  : make_http_link(settings_, world_.http, tokens, link_events());
+    link_ = settings_.url.empty()
+                ? make_stdio_link(settings_, services_.processes, link_events())
+                : make_http_link(settings_, services_.http, tokens, link_events());
     initialize();
     auto too_late = [this, attempt = attempt_] {
         bool const starts =
@@ -77,7 +79,7 @@ void Connection::connect() {
             fail("it has not listed its tools within " +
                  std::to_string(settings_.start_limit.count() / 1'000) + " s");
     };
-    world_.loop.after(settings_.start_limit, scope_.guard(std::move(too_late)));
+    services_.loop.after(settings_.start_limit, scope_.guard(std::move(too_late)));
 }
 
 port::ForeignServer Connection::shown() const {
@@ -98,7 +100,7 @@ std::string Connection::sign_in_page() const {
 
 // Calls that wait for the connection ask people instead; after a sign-in it connects at once.
 void Connection::sign_in_changed() {
-    world_.loop.post(scope_.guard([this] {
+    services_.loop.post(scope_.guard([this] {
         if (sign_in_->needed()) return calls_.need_sign_in();
         start();
     }));
@@ -116,7 +118,7 @@ LinkEvents Connection::link_events() {
                 auto again = [this, attempt = attempt_] {
                     if (attempt == attempt_ && link_) link_->initialized(abilities_.version);
                 };
-                world_.loop.after(listen_pause, scope_.guard(std::move(again)));
+                services_.loop.after(listen_pause, scope_.guard(std::move(again)));
             },
         .closed = [this](std::string const& why) { fail_soon(why); }};
 }
@@ -191,7 +193,7 @@ void Connection::limit(std::string const& id, Duration time) {
         answer_for(id, code_lost,
                    "it did not answer within " + std::to_string(time.count() / 1'000) + " s");
     };
-    world_.loop.after(time, scope_.guard(std::move(over)));
+    services_.loop.after(time, scope_.guard(std::move(over)));
 }
 
 void Connection::cancel(std::string const& id, std::string_view why) {
@@ -204,7 +206,7 @@ void Connection::cancel(std::string const& id, std::string_view why) {
 
 // More than messages_per_second_max messages in a second that answer nothing end the connection.
 bool Connection::floods() {
-    auto const second = Duration(world_.clock.monotonic().count() / 1'000);
+    auto const second = Duration(services_.clock.monotonic().count() / 1'000);
     if (std::exchange(second_, second) != second) messages_ = 0;
     if (++messages_ <= messages_per_second_max) return false;
     fail_soon("it sends more than " + std::to_string(messages_per_second_max) +
@@ -236,7 +238,7 @@ void Connection::answer_for(std::string_view id, int code, std::string const& wh
 // Later, because the peer and the link may be in use.
 void Connection::fail_soon(std::string why) {
     if (std::exchange(failing_, true)) return;
-    world_.loop.post(scope_.guard([this, attempt = attempt_, why = std::move(why)] {
+    services_.loop.post(scope_.guard([this, attempt = attempt_, why = std::move(why)] {
         if (attempt == attempt_) fail(why);
     }));
 }
@@ -245,7 +247,7 @@ void Connection::fail(std::string const& why) {
     failing_ = true;
     bool const was_ready = state_.ready();
     bool const first = !state_.settled();
-    Duration const now = world_.clock.monotonic();
+    Duration const now = services_.clock.monotonic();
     Duration const rest = state_.failed(was_ready ? now - ready_since_ : Duration(0));
     if (why != last_failure_ || was_ready) warn(why);
     last_failure_ = why;
@@ -253,7 +255,7 @@ void Connection::fail(std::string const& why) {
     if (peer_) peer_->close();  // ends the calls that were sent
     tasks_.lost();
     peer_.reset();
-    world_.loop.after(rest, scope_.guard([this] { start(); }));
+    services_.loop.after(rest, scope_.guard([this] { start(); }));
     if (first) events_.settled();
 }
 
@@ -340,7 +342,7 @@ void Connection::listed(std::vector<ForeignTool> const& found) {
     if (state_.phase() == Phase::listing) {
         bool const first = !state_.settled();
         (void)state_.listed();
-        ready_since_ = world_.clock.monotonic();
+        ready_since_ = services_.clock.monotonic();
         last_failure_.clear();
         calls_.ready();
         tasks_.ready();
@@ -353,7 +355,7 @@ void Connection::listed(std::vector<ForeignTool> const& found) {
 
 // A server of 2026-07-28 says for how long its list holds.
 void Connection::read_again() {
-    world_.loop.after(list_lifetime_, scope_.guard([this, attempt = attempt_] {
+    services_.loop.after(list_lifetime_, scope_.guard([this, attempt = attempt_] {
         if (attempt == attempt_ && state_.ready() && !lists_) changed();
     }));
 }
@@ -370,7 +372,7 @@ void Connection::listen(bool again) {
                   auto then = [this, attempt = attempt_] {
                       if (attempt == attempt_) listen(true);
                   };
-                  world_.loop.after(listen_pause, scope_.guard(std::move(then)));
+                  services_.loop.after(listen_pause, scope_.guard(std::move(then)));
               });
     if (again) changed();
 }
@@ -382,7 +384,7 @@ void Connection::changed() {
         return;
     }
     lists_ = true;
-    world_.loop.after(list_pause, scope_.guard([this, attempt = attempt_] {
+    services_.loop.after(list_pause, scope_.guard([this, attempt = attempt_] {
         if (attempt != attempt_ || !state_.ready()) return;
         list_again_ = false;
         list("", {}, 0);

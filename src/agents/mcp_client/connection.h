@@ -23,12 +23,12 @@
 namespace dormouse::mcp_client {
 
 // All outlive the connection.
-struct World {
+struct ConnectionServices {
     port::Processes& processes;
     port::HttpClient& http;
     port::Loop& loop;
     port::Clock const& clock;
-    SignInWorld sign_ins = {};
+    SignInServices sign_ins = {};
     AskModel ask_model = {};  // empty: no model answers servers
 };
 
@@ -46,7 +46,7 @@ public:
     static constexpr std::size_t messages_per_second_max = 1'000;
     static constexpr std::size_t skipped_max = 100;  // lines that are no JSON-RPC, of one link
 
-    Connection(ServerSettings settings, World world, ConnectionEvents events);
+    Connection(ServerSettings settings, ConnectionServices services, ConnectionEvents events);
     ~Connection() override;
     Connection(Connection const&) = delete;
     Connection& operator=(Connection const&) = delete;
@@ -61,11 +61,11 @@ public:
     [[nodiscard]] ServerSettings const& settings() const { return settings_; }
     // Null: people do not sign in to this server.
     [[nodiscard]] SignIn* sign_in() { return sign_in_.get(); }
-    // Whether it has connected or failed once.
+    // Returns true if it has connected or failed once.
     [[nodiscard]] bool settled() const { return state_.settled(); }
     // The newest list.
     [[nodiscard]] std::vector<ForeignTool> const& tools() const { return tools_; }
-    // Of the connection that was ready last.
+    // Returns the capabilities of the last connection that was ready.
     [[nodiscard]] Abilities const& abilities() const override { return abilities_; }
 
 private:
@@ -105,7 +105,7 @@ private:
     void warn(std::string const& what) const;
 
     ServerSettings const settings_;
-    World world_;
+    ConnectionServices services_;
     ConnectionEvents events_;
     ConnectionState state_;
     std::unique_ptr<TokenSource> own_tokens_;

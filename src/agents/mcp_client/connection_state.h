@@ -1,6 +1,6 @@
 #pragma once
-// What the connection to a foreign server does next. A pure state machine: its owner performs the
-// steps and reports what happened.
+// The state of a connection to a foreign server. A pure state machine: its owner performs the steps
+// and reports what happened.
 
 #include "port/world.h"
 

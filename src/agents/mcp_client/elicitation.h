@@ -33,8 +33,9 @@ void set_digest(Question& question);
 // Reads the parameters of elicitation/create. Errors: what is wrong with them.
 [[nodiscard]] std::expected<Question, std::string> read_question(json::View params);
 
-// What the call waits for. `server`: its name; `limit`: how long; `number`: counts the questions of
-// the call, from 1; `wrong`: why the previous answer to the same question does not fit, or empty.
+// Returns the pause of a call that waits for an answer. `server`: its name; `limit`: how long;
+// `number`: counts the questions of the call, from 1; `wrong`: why the previous answer to the same
+// question does not fit, or empty.
 [[nodiscard]] session::PauseTerms pause_of(Question const& question, std::string const& server,
                                            Duration limit, unsigned number,
                                            std::string const& wrong);
@@ -46,11 +47,11 @@ void set_digest(Question& question);
 // Nobody answers.
 [[nodiscard]] Json cancelled_answer();
 
-// What a call waits for whose server does nothing until a person signs in at `page`. `number`:
-// counts such pauses of the call, from 1.
+// Returns the pause of a call whose server does nothing until a person signs in at `page`.
+// `number`: counts such pauses of the call, from 1.
 [[nodiscard]] session::PauseTerms sign_in_pause(std::string const& server, std::string const& page,
                                                 Duration limit, unsigned number);
-// How often the call has asked for a sign-in, by the state of its pause.
+// Returns the number of sign-ins that the call has asked for, by the state of its pause.
 [[nodiscard]] unsigned sign_ins_in(Json const& state);
 [[nodiscard]] inline bool is_sign_in(Json const& state) { return sign_ins_in(state) > 0; }
 

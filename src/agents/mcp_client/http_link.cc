@@ -25,7 +25,7 @@ constexpr Duration acceptance_limit{60'000};  // of messages that are no request
 constexpr std::size_t messages_in_stream = 16;
 constexpr std::size_t stream_max = std::size_t{1} << 40;  // of events that are bounded one by one
 
-// What is wrong with the head of an answer; empty: nothing.
+// Returns the error of the head of an answer; empty: none.
 std::string wrong_head(port::HttpHead const& head) {
     std::string const status = std::to_string(head.status);
     if (head.status >= 300 && head.status < 400)
@@ -52,7 +52,7 @@ bool is_fault(port::HttpHead const& head) {
     return (head.status == 400 || head.status == 404) && has_type(head, "application/json");
 }
 
-// Whether the body is the refusal of this request.
+// Returns true if the body is the refusal of this request.
 bool answers(std::string const& body, std::string const& id) {
     auto const read = json::check(body);
     return read && !id.empty() && json::View(*read)["id"].raw() == id &&
@@ -223,7 +223,8 @@ void HttpLink::start(std::uint64_t number) {
     exchange.sent = client_.start(std::move(request), std::move(callbacks));
 }
 
-// Whether the server wants a token, and the request is sent again with one: a 401 has done nothing.
+// Returns true if the server wants a token, and the request is sent again with one: a 401 has done
+// nothing.
 bool HttpLink::wants_token(std::uint64_t number) {
     auto const at = open_.find(number);
     if (!tokens_ || at == open_.end() || at->second.head.status != 401) return false;

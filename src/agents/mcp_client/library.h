@@ -14,7 +14,7 @@ namespace dormouse::mcp_client {
 // The tools for what the server has. Their names are the methods of the protocol, and a call's
 // input is the method's parameters.
 [[nodiscard]] std::vector<ForeignTool> library_tools(Abilities const& abilities);
-// Whether the name is one of theirs; no tool of a server is offered under it.
+// Returns true if the name is one of theirs; no tool of a server is offered under it.
 [[nodiscard]] bool is_library_tool(std::string_view name);
 // The result of such a method, without what is for the protocol alone.
 [[nodiscard]] agent::ToolResult read_library_result(std::string_view method, json::View result);

@@ -20,7 +20,7 @@ inline constexpr std::size_t shown_error_max = 200;
 
 // Adds a field to a body of application/x-www-form-urlencoded, unless it is empty.
 void add_field(std::string& form, std::string_view name, std::string_view value);
-// Whether the array has this text.
+// Returns true if the array contains this text.
 [[nodiscard]] bool lists(json::View list, std::string_view text);
 // The header with which a client with a secret says who it is.
 [[nodiscard]] port::HttpHeader basic(std::string const& id, std::string const& secret);

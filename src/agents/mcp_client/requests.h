@@ -1,5 +1,5 @@
 #pragma once
-// How calls and tasks reach their server. On the loop.
+// Sends the requests of calls and tasks to their server. On the loop.
 
 #include "mcp_client/abilities.h"
 #include "mcp_client/tool_list.h"
@@ -34,7 +34,7 @@ public:
     virtual void refuse(Json const& id, int code, std::string const& why) = 0;
 
     [[nodiscard]] virtual bool ready() const = 0;
-    // Whether the agent's model may be asked for the server.
+    // Returns true if the server may ask the agent's model.
     [[nodiscard]] virtual bool sampling() const = 0;
     [[nodiscard]] virtual Abilities const& abilities() const = 0;
     // The tool of the newest list; nullptr: it is not in it.

@@ -16,14 +16,14 @@ namespace dormouse::mcp_client {
 inline constexpr std::size_t round_questions_max = 10;
 inline constexpr std::size_t request_state_bytes_max = 65'536;
 
-// How the answers reach the server.
+// The way in which answers reach the server.
 enum class AnswerBy : std::uint8_t {
     call,      // the call is made again with them
     update,    // the task gets them by `tasks/update`
     response,  // they answer the server's own request about the task; asked again, the same answer
 };
 
-// What the server needs, and what people have answered so far.
+// The questions of the server, and the answers of people so far.
 struct Round {
     Json requests = {};   // an object: questions that are not answered yet, by the server's keys
     Json responses = {};  // an object: answers; a text: the request is refused with it
@@ -54,7 +54,7 @@ void answer_next(Round& round, Json const& response);
 // The pause that asks it.
 [[nodiscard]] session::PauseTerms ask_next(Round round, std::string const& server, Duration limit,
                                            std::string const& wrong);
-// Whether the state of a pause is one of ask_next(), and its round.
+// Returns true if the state of a pause is one of ask_next().
 [[nodiscard]] bool is_round(Json const& state);
 [[nodiscard]] Round round_in(Json const& state);
 

@@ -25,7 +25,7 @@ using AskModel = std::function<agent::StopTool(std::string const& agent, agent::
 
 // Reads the parameters of sampling/createMessage. Errors: what is wrong with them.
 [[nodiscard]] std::expected<Question, std::string> read_sample(json::View params);
-// What the model is asked. REQUIRES: read_sample() made the question.
+// Returns the question to the model. REQUIRES: read_sample() made the question.
 [[nodiscard]] agent::Question model_question(Question const& question);
 // The result of sampling/createMessage. Errors: why there is none.
 [[nodiscard]] std::expected<Json, std::string> sampled(agent::ModelOutcome const& outcome,

@@ -31,13 +31,13 @@ bool may_become_task(Abilities const& abilities, ForeignTool const& tool) {
 
 }  // namespace
 
-Servers::Servers(std::vector<ServerSettings> servers, World const& world,
+Servers::Servers(std::vector<ServerSettings> servers, ConnectionServices const& services,
                  std::function<void(std::string const&)> warn, Progress::Report progress)
     : settings_(std::move(servers)),
-      world_(world),
+      services_(services),
       warn_(std::move(warn)),
       progress_(std::move(progress)) {
-    world_.ask_model = [this](std::string const& agent, agent::Question question, auto done) {
+    services_.ask_model = [this](std::string const& agent, agent::Question question, auto done) {
         return ask_model(agent, std::move(question), std::move(done));
     };
 }
@@ -58,7 +58,7 @@ void Servers::add(ServerSettings const& server) {
                             .warn = warn_,
                             .settled = [this, server] { settled(server); },
                             .progress = progress_};
-    connections_.push_back(std::make_unique<Connection>(server, world_, std::move(events)));
+    connections_.push_back(std::make_unique<Connection>(server, services_, std::move(events)));
 }
 
 // The tools that it has listed so far.
@@ -110,7 +110,7 @@ void Servers::retire(std::unique_ptr<Connection> connection) {
 }
 
 void Servers::end_retired() {
-    world_.loop.after(retired_every, scope_.guard([this] {
+    services_.loop.after(retired_every, scope_.guard([this] {
         std::erase_if(retired_, [](auto const& one) { return one->calls().idle(); });
         if (!retired_.empty()) end_retired();
     }));

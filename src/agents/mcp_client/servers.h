@@ -15,9 +15,9 @@ namespace dormouse::mcp_client {
 
 class Servers final : public port::ForeignSignIns {
 public:
-    // `world` outlives this. `warn` gets one line for operators, `progress` what servers report of
-    // calls.
-    Servers(std::vector<ServerSettings> servers, World const& world,
+    // `services` outlives this. `warn` gets one line for operators, `progress` what servers report
+    // of calls.
+    Servers(std::vector<ServerSettings> servers, ConnectionServices const& services,
             std::function<void(std::string const&)> warn, Progress::Report progress);
     ~Servers() override;
     Servers(Servers const&) = delete;
@@ -28,8 +28,8 @@ public:
     // Connects. Calls `settled` once, when each server has listed its tools or failed; at once if
     // there are none.
     void start(port::Fn<void()> settled);
-    // Other servers are configured: connects to new and changed ones, and adds all to `registry`,
-    // which then replaces the one before. What is under way at a server that is gone or changed
+    // Replaces the configured servers: connects to new and changed ones, and adds all to
+    // `registry`, which then replaces the one before. Work under way at a removed or changed server
     // ends there; then its process ends. REQUIRES: add_to().
     void exchange(std::vector<ServerSettings> servers, agent::Registry& registry);
     // A pause of a call was settled: a task that the call had at its server and that has not ended
@@ -62,7 +62,7 @@ private:
     void end_retired();
 
     std::vector<ServerSettings> settings_;
-    World world_;
+    ConnectionServices services_;
     std::function<void(std::string const&)> warn_;
     Progress::Report progress_;
     agent::Registry* registry_ = nullptr;

@@ -15,7 +15,7 @@ namespace dormouse::mcp_client {
 // The tools of a server for which a person is asked: those that may destroy something, all, none.
 enum class Asks : std::uint8_t { destructive, all, none };
 
-// How this client gets a token of a server's authorization server.
+// The client's settings for a server's authorization server.
 struct OAuthClient {
     std::string issuer;  // that gave id and secret; no other gets them
     std::string id;
@@ -44,7 +44,7 @@ struct ServerSettings {
     bool sampling = false;  // the server may ask for answers of the agent's model
 };
 
-// Whether a connection with the one serves the other as well.
+// Returns true if a connection with these settings also serves the other.
 [[nodiscard]] inline bool same(ServerSettings const& one, ServerSettings const& other) {
     auto const all = [](ServerSettings const& of) {
         return std::tie(of.name, of.argv, of.cwd, of.environment, of.url, of.oauth, of.sign_in,

@@ -19,21 +19,21 @@ std::string scopes_in(json::View list) {
 }  // namespace
 
 SignIn::SignIn(ServerSettings const& server, port::HttpClient& client, port::Clock const& clock,
-               SignInWorld world, std::function<void()> changed)
+               SignInServices services, std::function<void()> changed)
     : server_(server),
       clock_(clock),
-      world_(std::move(world)),
+      services_(std::move(services)),
       changed_(std::move(changed)),
       fetches_(client) {
     CHECK(server_.sign_in.has_value());
-    auto const stored = world_.load ? world_.load(server_.name) : std::nullopt;
+    auto const stored = services_.load ? services_.load(server_.name) : std::nullopt;
     if (stored) grant_ = read_grant(json::View(*stored));
     bool const other =
         grant_ && !server_.sign_in->issuer.empty() && grant_->issuer != server_.sign_in->issuer;
     if (other) grant_.reset();
 }
 
-std::string SignIn::page() const { return world_.page ? world_.page(server_.name) : ""; }
+std::string SignIn::page() const { return services_.page ? services_.page(server_.name) : ""; }
 
 // A token that is still valid lacks rights, so the sign-in has not ended.
 port::ForeignSignInState SignIn::state() const {
@@ -85,7 +85,7 @@ void SignIn::refresh(Authorizer const& at) {
                       json::View const view(answer->body);
                       if (is_over(view)) {
                           grant_->refresh_token.clear();
-                          world_.save(server_.name, written(*grant_));
+                          services_.save(server_.name, written(*grant_));
                           return renewed(need());
                       }
                       Grant grant = *grant_;
@@ -102,7 +102,7 @@ void SignIn::renewed(std::string const& why) {
 }
 
 void SignIn::take(Grant grant) {
-    world_.save(server_.name, written(grant));
+    services_.save(server_.name, written(grant));
     grant_ = std::move(grant);
 }
 

@@ -15,8 +15,8 @@
 
 namespace dormouse::mcp_client {
 
-// Where grants are kept, and where people sign in.
-struct SignInWorld {
+// The store of grants, and the page on which people sign in.
+struct SignInServices {
     std::function<std::optional<Json>(std::string const& server)> load = {};
     // Returns when it is durable. Errors are reported there.
     std::function<void(std::string const& server, Json const& grant)> save = {};
@@ -28,17 +28,17 @@ public:
     // `client` and `clock` outlive this. `changed`: someone must sign in, or has. REQUIRES:
     // `server.sign_in` is set.
     SignIn(ServerSettings const& server, port::HttpClient& client, port::Clock const& clock,
-           SignInWorld world, std::function<void()> changed);
+           SignInServices services, std::function<void()> changed);
 
     [[nodiscard]] std::string token() const override;
     [[nodiscard]] bool wanted() const override;
     void renew(std::string const& challenge, std::string const& refused, Done done) override;
     [[nodiscard]] std::string lacks(std::string const& challenge) override;
 
-    // Nothing is done until a person signs in.
+    // Returns true if nothing is sent until a person signs in.
     [[nodiscard]] bool needed() const { return needed_; }
     [[nodiscard]] port::ForeignSignInState state() const;
-    // Where that person does it.
+    // Returns the address of the page on which a person signs in.
     [[nodiscard]] std::string page() const;
 
     void begin(port::ForeignSignIn request,
@@ -49,7 +49,7 @@ public:
 private:
     using Found = std::function<void(std::expected<Authorizer, std::string>)>;
     using UrlDone = std::shared_ptr<port::Fn<void(std::expected<std::string, std::string>)>>;
-    // The newest sign-in that was begun.
+    // The sign-in that began last.
     struct Begun {
         Authorizer at;
         Grant grant;  // with the client, without tokens
@@ -67,7 +67,7 @@ private:
 
     ServerSettings const& server_;
     port::Clock const& clock_;
-    SignInWorld world_;
+    SignInServices services_;
     std::function<void()> changed_;
     std::optional<Grant> grant_;
     std::optional<Begun> begun_;

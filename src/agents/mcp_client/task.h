@@ -41,7 +41,7 @@ struct TaskState {
 // The parameters of `tasks/get`, `tasks/result` and `tasks/cancel`.
 [[nodiscard]] Json task_params(std::string const& id);
 
-// What a call waits for whose result comes from the task.
+// Returns the pause of a call whose result comes from the task.
 [[nodiscard]] session::PauseTerms pause_of(TaskState const& state, Duration limit);
 
 }  // namespace dormouse::mcp_client

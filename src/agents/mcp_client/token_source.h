@@ -12,23 +12,23 @@
 
 namespace dormouse::mcp_client {
 
-// Where a link gets its tokens.
+// The source of the tokens of a link.
 class Tokens {
 public:
-    // `why`: why there is no token; empty: there is one.
+    // `why`: the reason why there is no token; empty: there is one.
     using Done = std::function<void(std::string const& why)>;
 
     virtual ~Tokens() = default;
-    // Empty: none is known, or it has ended.
+    // Returns the current token; empty: there is none, or it has expired.
     [[nodiscard]] virtual std::string token() const = 0;
-    // From now on there is always a token before a request.
+    // Returns true if each request needs a token first.
     [[nodiscard]] virtual bool wanted() const = 0;
-    // Gets a token, unless there is another than `refused`, the one that the server has refused.
-    // `challenge`: of the server's 401, or empty. Calls `done` once, perhaps before this returns;
-    // those who ask meanwhile get the same token.
+    // Gets a token, unless the current one differs from `refused`, which the server has refused.
+    // `challenge`: that of the server's 401, or empty. Calls `done` once, perhaps before this
+    // returns; callers that ask meanwhile get the same token.
     virtual void renew(std::string const& challenge, std::string const& refused, Done done) = 0;
-    // The server has refused the token's rights (403). Returns what a person can do about it;
-    // empty: nothing.
+    // The server has refused the token's rights (403). Returns an instruction for a person; empty:
+    // a person can do nothing.
     [[nodiscard]] virtual std::string lacks(std::string const& challenge) = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a foreign server says about its tools, as tools of agents. Pure.
+// The tools that a foreign server lists, as tools of agents. Pure.
 
 #include "agent/tool.h"
 #include "json/json.h"
@@ -46,7 +46,7 @@ struct ToolPage {
 
 // It may run again after a crash if it only reads or is idempotent; else it never does.
 [[nodiscard]] session::CrashPolicy crash_policy_of(Hints const& hints);
-// Whether a person is asked before it runs.
+// Returns true if a person is asked before the tool runs.
 [[nodiscard]] bool asks_for(Asks asks, Hints const& hints);
 
 // The tool without its functions. `tasks`: a call of it may become a task.

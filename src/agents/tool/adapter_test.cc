@@ -79,8 +79,8 @@ protected:
         runner::Options options;
         options.numbers.first = journal.store->next_session_number();
         runner = std::make_unique<runner::Runner>(
-            runner::Runner::World{loop, clock, entropy, journal, nodes, effects, effects}, options,
-            observer);
+            runner::Runner::Services{loop, clock, entropy, journal, nodes, effects, effects},
+            options, observer);
         runner->start();
         loop.run();
     }

@@ -29,7 +29,7 @@ Call call(std::string tool, std::string input = "{}", std::stop_token stop = {})
     return Call(std::move(facts));
 }
 
-std::string told(RawOutcome const& outcome) {
+std::string shown(RawOutcome const& outcome) {
     if (auto const* done = std::get_if<Done<Json>>(&outcome))
         return std::string(done->value.text());
     if (auto const* failed = std::get_if<Failed>(&outcome)) return "failed: " + failed->message;
@@ -52,7 +52,7 @@ private:
 std::string run_raw(RawOutcome outcome, Declaration declaration = {.name = "raw"}) {
     Registry registry;
     EXPECT_TRUE(registry.add(std::make_shared<Raw>(std::move(outcome), std::move(declaration))));
-    return told(registry.run(call("raw")));
+    return shown(registry.run(call("raw")));
 }
 
 class RegistryTest : public ::testing::Test {
@@ -98,7 +98,7 @@ TEST_F(RegistryTest, Of_TakesAnyNumberOfTools) {
 TEST_F(RegistryTest, Copy_IsIndependent) {
     Registry copy = registry;
     EXPECT_TRUE(copy.remove("twice"));
-    EXPECT_EQ(told(registry.run(call("twice", R"({"n":4})"))), R"({"n":8})");
+    EXPECT_EQ(shown(registry.run(call("twice", R"({"n":4})"))), R"({"n":8})");
 }
 
 TEST_F(RegistryTest, InvalidTools_AreRefusedWithReason) {
@@ -118,15 +118,15 @@ TEST_F(RegistryTest, InvalidTools_AreRefusedWithReason) {
 }
 
 TEST_F(RegistryTest, UnknownTool_ErrorSuggestsNearestName) {
-    EXPECT_EQ(told(registry.run(call("twise"))),
+    EXPECT_EQ(shown(registry.run(call("twise"))),
               "failed: unknown tool 'twise'; did you mean 'twice'?");
 }
 
 TEST_F(RegistryTest, ToolThrows_IsAnErrorForTheModel) {
     add(tool("throws", []() -> std::string { throw std::runtime_error("out of paper"); }));
     add(tool("throws_oddly", []() -> std::string { throw 5; }));
-    EXPECT_EQ(told(registry.run(call("throws"))), "failed: the tool threw: out of paper");
-    EXPECT_EQ(told(registry.run(call("throws_oddly"))),
+    EXPECT_EQ(shown(registry.run(call("throws"))), "failed: the tool threw: out of paper");
+    EXPECT_EQ(shown(registry.run(call("throws_oddly"))),
               "failed: the tool threw a value that is not an exception");
 }
 
@@ -134,9 +134,9 @@ TEST_F(RegistryTest, RawTool_ArgumentsAreChecked) {
     Declaration declared{.name = "raw",
                          .input_schema = Json::trusted(R"({"type":"object","required":["to"]})")};
     add(std::make_shared<Raw>(Done<Json>(Json()), declared));
-    EXPECT_EQ(told(registry.run(call("raw"))),
+    EXPECT_EQ(shown(registry.run(call("raw"))),
               "failed: the arguments do not fit: Missing required property 'to'.");
-    EXPECT_EQ(told(registry.run(call("raw", R"({"to":1})"))), "null");
+    EXPECT_EQ(shown(registry.run(call("raw", R"({"to":1})"))), "null");
 }
 
 TEST(Contract, Result_MustPassSchemaLimitAndValidator) {
@@ -196,7 +196,7 @@ TEST(TimeLimit, ToolTooSlow_IsStoppedAndInDoubt) {
                                       *stopped = true;
                                   },
                                   {.time_limit = 20ms})));
-    EXPECT_EQ(told(registry.run(call("slow"))),
+    EXPECT_EQ(shown(registry.run(call("slow"))),
               "in doubt: the tool took longer than its time limit of 20 ms");
     wait_while([&] { return !*stopped; });
     EXPECT_TRUE(*stopped);
@@ -205,7 +205,7 @@ TEST(TimeLimit, ToolTooSlow_IsStoppedAndInDoubt) {
 TEST(TimeLimit, TimeLimitOfMaximum_IsAccepted) {
     auto const made = Registry::of({tool("quick", [] {}, {.time_limit = Duration::max()})});
     ASSERT_TRUE(made);
-    EXPECT_EQ(told(made->run(call("quick"))), "{}");
+    EXPECT_EQ(shown(made->run(call("quick"))), "{}");
 }
 
 // Counts the concurrent callers.
@@ -239,11 +239,11 @@ TEST(RunAll, Results_AreInTheOrderOfTheCalls) {
     calls.push_back(call("nobody"));
     auto const out = registry.run_all(calls);
     ASSERT_EQ(out.size(), 5U);
-    EXPECT_EQ(told(out[0]), R"({"n":0})");
-    EXPECT_EQ(told(out[1]), R"({"n":1})");
-    EXPECT_EQ(told(out[2]), "failed: the tool threw: two");
-    EXPECT_EQ(told(out[3]), R"({"n":3})");
-    EXPECT_EQ(told(out[4]), "failed: unknown tool 'nobody'");
+    EXPECT_EQ(shown(out[0]), R"({"n":0})");
+    EXPECT_EQ(shown(out[1]), R"({"n":1})");
+    EXPECT_EQ(shown(out[2]), "failed: the tool threw: two");
+    EXPECT_EQ(shown(out[3]), R"({"n":3})");
+    EXPECT_EQ(shown(out[4]), "failed: unknown tool 'nobody'");
     EXPECT_EQ(room.most, 4) << "all at once";
 }
 
@@ -270,9 +270,9 @@ TEST(RunAll, CallStoppedBeforeItsTurn_DoesNotRun) {
     })));
     std::vector<Call> const calls(3, call("stops", "{}", stop.get_token()));
     auto const out = registry.run_all(calls, 1);
-    EXPECT_EQ(told(out[0]), "{}");
-    EXPECT_EQ(told(out[1]), "failed: stopped before it ran");
-    EXPECT_EQ(told(out[2]), "failed: stopped before it ran");
+    EXPECT_EQ(shown(out[0]), "{}");
+    EXPECT_EQ(shown(out[1]), "failed: stopped before it ran");
+    EXPECT_EQ(shown(out[2]), "failed: stopped before it ran");
     EXPECT_EQ(runs, 1);
 }
 

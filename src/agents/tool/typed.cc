@@ -1,4 +1,4 @@
-// What all typed functions have in common.
+// Shared by all typed functions.
 #include "tool/names.h"
 
 #include <dormouse/tool.h>

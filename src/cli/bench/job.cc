@@ -15,7 +15,7 @@ constexpr std::string_view result_rest =
     R"(","result":{"output":{"status":"ok","url":"https://preview-123.example.com"}}})";
 constexpr std::size_t read_back_max = 1000;
 
-// What a phase took.
+// The cost of a phase.
 struct Cost {
     double seconds = 0;
     double server_ms = 0;  // CPU

@@ -56,7 +56,7 @@ public:
     [[nodiscard]] Outcome<Client> client() const;
     [[nodiscard]] std::string token() const;
 
-    // Whether it has ended by itself.
+    // Returns true if the child has ended by itself.
     [[nodiscard]] bool ended();
     void kill();                         // SIGKILL; returns when the process has ended
     [[nodiscard]] Outcome<void> stop();  // SIGTERM; returns when it has ended with status 0

@@ -22,7 +22,7 @@ constexpr int reconnects_max = 5;
 constexpr int posts_max = 5;
 constexpr Duration wait_max{3'600'000};
 
-// What has arrived for one request.
+// The bytes that have arrived for one request.
 struct Arrival {
     int status = 0;  // 0: no head yet
     std::string body = {};

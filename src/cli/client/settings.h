@@ -37,7 +37,7 @@ struct Login {
     std::string token = {};
 };
 
-// What a command prints.
+// The output format of a command.
 enum class Format : std::uint8_t {
     text,  // for people
     wide,  // the same, nothing cut

@@ -1,5 +1,5 @@
 #pragma once
-// What `ask` and `hook` share: calls that a command makes to ask people.
+// Shared by `ask` and `hook`: calls that a command makes to ask people.
 
 #include <dormouse/json.h>
 #include <dormouse/time.h>
@@ -11,7 +11,7 @@
 
 namespace dormouse::cli {
 
-// Whether the call has its final state.
+// Returns true if the call has its final state.
 [[nodiscard]] bool is_settled(Json const& call);
 
 // Writes the member `answer`: who may answer (empty: anyone), and how many must agree.

@@ -33,7 +33,7 @@ bool wants_color(Environment const& env) {
     return on_terminal() && env.no_color.empty() && env.term != "dumb";
 }
 
-// Whether a mistake in the words is reported as JSON.
+// Returns true if a mistake in the words is reported as JSON.
 bool wants_json(int argc, char** argv) {
     for (int at = 1; at < argc; ++at) {
         std::string_view const word(argv[at]);

@@ -20,7 +20,7 @@ struct Screen {
     std::size_t rows = 24;
 };
 
-// What a command may use. The referenced objects outlive it.
+// The objects that a command may use. They outlive it.
 struct Context {
     Global const& global;
     Environment const& env;

@@ -35,7 +35,7 @@ public:
           folder_(std::move(folder)) {}
     [[nodiscard]] Outcome<void> run();
     [[nodiscard]] std::string const& schema() const { return schema_; }
-    // Whether a server may have made the schema.
+    // Returns true if a server may have made the schema.
     [[nodiscard]] bool began() const { return !nodes_.empty(); }
 
 private:

@@ -7,7 +7,7 @@
 
 namespace dormouse::cli {
 
-// Whether the flags fit together. Fails with usage.
+// Checks that the flags fit together. Error: usage.
 [[nodiscard]] Outcome<void> check_demo(DemoArgs const& args);
 // Starts and ends the servers with data directories in `folder`. REQUIRES: check_demo(args), and
 // args.nodes.

@@ -211,7 +211,8 @@ Outcome<int> Dev::run(bool keeps_data) {
     Interrupts const interrupts(true);
     stamps_ = changed_ = stamps_of(config_);
     if (auto const started = start(); !started) return std::unexpected(started.error());
-    if (auto const told = introduce(keeps_data); !told) return std::unexpected(told.error());
+    if (auto const introduced = introduce(keeps_data); !introduced)
+        return std::unexpected(introduced.error());
     for (;;) {
         bool const there = print_events();
         bool const end = there && client_ ? client_->wait(interrupts.fd(), look_every)

@@ -75,9 +75,9 @@ private:
     std::int64_t after_;  // the newest printed event
     bool through_sleeps_;
     TurnStory story_;
-    std::int64_t rests_at_ = 0;  // event at which the session sleeps or has stopped; 0: it works
-    std::int64_t told_ = 0;      // event at which what waits was printed
-    std::string waits_;          // what was printed of it
+    std::int64_t idle_at_ = 0;   // event at which the session sleeps or has stopped; 0: it works
+    std::int64_t shown_at_ = 0;  // event at which the pending calls were printed
+    std::string shown_calls_;    // the commands that were printed for them
     std::string stopped_;        // "error" or "paused": the session continues only on a command
     std::string finish_;
     std::optional<Failure> failed_;
@@ -90,7 +90,7 @@ Outcome<void> Follower::poll() {
     bool const sleeps = session["activity"]["type"].string_or("") == "waiting_async";
     auto const state = session["status"].string_or("");
     stopped_ = state == "error" || state == "paused" ? state : std::string();
-    rests_at_ = sleeps || !stopped_.empty() ? session["seq"].integer_or(0) : 0;
+    idle_at_ = sleeps || !stopped_.empty() ? session["seq"].integer_or(0) : 0;
     return {};
 }
 
@@ -106,14 +106,14 @@ Client::Stream Follower::take(SseEvent const& event) {
         finish_ = *line.finish;
         return Client::Stream::stop;
     }
-    if (line.may_sleep && after_ >= seq_ && after_ > rests_at_) {
+    if (line.may_sleep && after_ >= seq_ && after_ > idle_at_) {
         if (auto const polled = poll(); !polled) {
             failed_ = polled.error();
             return Client::Stream::stop;
         }
     }
-    bool const rests = rests_at_ != 0 && rests_at_ != told_ && after_ >= rests_at_;
-    return rests ? Client::Stream::stop : Client::Stream::go_on;
+    bool const is_idle = idle_at_ != 0 && idle_at_ != shown_at_ && after_ >= idle_at_;
+    return is_idle ? Client::Stream::stop : Client::Stream::go_on;
 }
 
 Outcome<void> Follower::read() {
@@ -139,9 +139,9 @@ Outcome<std::optional<int>> Follower::asleep() {
     auto const waits = what_waits();
     if (!waits) return std::unexpected(waits.error());
     if (waits->empty()) return std::nullopt;  // settled meanwhile: the turn continues
-    if (!context_.global.json && *waits != waits_) context_.out << *waits << std::flush;
-    waits_ = *waits;
-    told_ = rests_at_;
+    if (!context_.global.json && *waits != shown_calls_) context_.out << *waits << std::flush;
+    shown_calls_ = *waits;
+    shown_at_ = idle_at_;
     if (through_sleeps_) return std::nullopt;
     auto const exit = show_turn(status::sleeps);
     if (!exit) return std::unexpected(exit.error());
@@ -153,7 +153,7 @@ Outcome<int> Follower::follow() {
         // The prompt may wait behind a turn that sleeps, and no event would arrive: poll() finds
         // that.
         auto step = poll();
-        bool const moves = rests_at_ == 0 || after_ < rests_at_ || rests_at_ == told_;
+        bool const moves = idle_at_ == 0 || after_ < idle_at_ || idle_at_ == shown_at_;
         if (step && moves) step = read();
         if (!step && step.error().exit == status::interrupted) return interrupted();
         if (!step) {

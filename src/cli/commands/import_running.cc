@@ -66,7 +66,8 @@ private:
     [[nodiscard]] Outcome<void> take(std::string const& line) {
         if (line.starts_with(R"({"type":"session",)")) id_ = json::View(line)["id"].string_or("");
         if (line.size() > line_bytes_max) large_ = true;
-        // What is no JSON is named by the server, which must be able to read the request.
+        // A line that is not JSON is reported by the server, which must be able to read the
+        // request.
         add(large_ ? "{}" : json::check(line) ? line : "not JSON");
         if (bytes_ > body_bytes_max) large_ = true;
         if (large_) drop_lines();

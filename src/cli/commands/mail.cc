@@ -11,9 +11,9 @@
 namespace dormouse::cli {
 namespace {
 
-std::string fate_line(json::View fate) {
-    std::string line = plain(fate["to"]) + ": " + plain(fate["status"]);
-    if (auto const why = fate["reason"].string()) line += " (" + *why + ")";
+std::string delivery_line(json::View delivery) {
+    std::string line = plain(delivery["to"]) + ": " + plain(delivery["status"]);
+    if (auto const why = delivery["reason"].string()) line += " (" + *why + ")";
     return escape_for_terminal(line) + "\n";
 }
 
@@ -73,10 +73,10 @@ std::string sent_text(json::View mail) {
     }
     std::string out =
         escape_for_terminal(line) + "\n    " + escape_for_terminal(plain(mail["text"])) + "\n";
-    mail["receivers"].elements([&](json::View fate) {
-        std::string one =
-            "  " + fate["alias"].string_or(plain(fate["sessionID"])) + ": " + plain(fate["status"]);
-        if (auto const why = fate["reason"].string()) one += " (" + *why + ")";
+    mail["receivers"].elements([&](json::View delivery) {
+        std::string one = "  " + delivery["alias"].string_or(plain(delivery["sessionID"])) + ": " +
+                          plain(delivery["status"]);
+        if (auto const why = delivery["reason"].string()) one += " (" + *why + ")";
         out += escape_for_terminal(one) + "\n";
     });
     return out;
@@ -116,9 +116,9 @@ Outcome<int> execute(Context const& context, MailArgs const& args) {
     if (!reply) return std::unexpected(reply.error());
     std::string text;
     bool failed = false;
-    json::View(reply->body)["receivers"].elements([&](json::View fate) {
-        text += fate_line(fate);
-        failed = failed || plain(fate["status"]) == "failed";
+    json::View(reply->body)["receivers"].elements([&](json::View delivery) {
+        text += delivery_line(delivery);
+        failed = failed || plain(delivery["status"]) == "failed";
     });
     context.show(reply->body, text);
     return failed ? status::failed : status::done;

@@ -20,7 +20,7 @@ std::string size_text(std::int64_t bytes) {
     return std::to_string((bytes + mib - 1) / mib) + " MiB";
 }
 
-// What a token with fewer rights may not read is null.
+// Parts that the token may not read are null.
 Outcome<Json> readable(Client& client, std::string const& target) {
     auto const reply = client.get(target);
     if (reply) return reply->body;

@@ -82,8 +82,8 @@ Json request_json(Context const& context, SignedDelivery const& delivery) {
     return out.end_object().member("body", delivery.body).end_object().json();
 }
 
-// What the server answered, for the sender of the webhook.
-ListenOptions::Answer answer_heard(Outcome<Reply> const& reply) {
+// Returns the answer of the server for the sender of the webhook.
+ListenOptions::Answer listen_answer(Outcome<Reply> const& reply) {
     if (reply) return {reply->status, std::string(reply->body.text())};
     json::View const problem(reply.error().problem);
     constexpr int bad_gateway = 502;
@@ -110,7 +110,7 @@ std::string arrived_text(std::string const& body) {
 // "14:03:05  200  applied", and what arrived.
 void print_delivery(Context const& context, std::string const& body, Outcome<Reply> const& reply) {
     auto const time = clock_text(to_ms(wall_clock()));
-    auto const answer = answer_heard(reply);
+    auto const answer = listen_answer(reply);
     if (context.global.json) {
         context.show(Json::trusted(answer.body), "");
         return;
@@ -174,7 +174,7 @@ Outcome<int> execute(Context const& context, ListenArgs const& args) {
             delivery ? client->deliver(delivery->target, delivery->headers, delivery->body)
                      : Outcome<Reply>(std::unexpected(delivery.error()));
         print_delivery(context, body, reply);
-        return answer_heard(reply);
+        return listen_answer(reply);
     };
     return context.programs.listen(listening);
 }

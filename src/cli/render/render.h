@@ -21,7 +21,7 @@ struct Style {
     [[nodiscard]] std::string operator()(Paint paint, std::string_view text) const;
 };
 
-// How a column shrinks when the table is wider than the terminal.
+// The way in which a column shrinks when the table is wider than the terminal.
 enum class Narrow : std::uint8_t {
     no,
     id,      // to the shortest unique beginnings; shrunk first, because nothing is lost

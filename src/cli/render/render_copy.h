@@ -1,5 +1,5 @@
 #pragma once
-// How the continuous copy of the data directory goes, for dormouse doctor.
+// The state of the continuous copy of the data directory, for dormouse doctor.
 
 #include "json/json.h"
 

@@ -414,7 +414,7 @@ std::string pending_text(json::View call, Time now, Style style) {
 
 namespace {
 
-// How an answer to the question is written.
+// Returns a hint on the form of an answer to the question.
 std::string answer_hint(json::View call) {
     json::View const schema = call["schema"];
     bool const typed = schema.exists() && !schema.is_null();

@@ -59,7 +59,7 @@ Wake submitted_wake(json::View data, std::int64_t at, WaitsFor kind) {
     return wake(kind == WaitsFor::person ? "answered" : "result");
 }
 
-// What an event that may end a sleep says about the cause; empty of one that cannot.
+// Returns the cause that an event gives for the end of a sleep; empty: it cannot end one.
 std::optional<Wake> wake_of(json::View data, std::string_view type, std::int64_t at,
                             WaitsFor kind) {
     auto const by = [&] { return actor(data["by"].string_or("")); };

@@ -1,6 +1,6 @@
 #pragma once
-// What happened in a session as lanes, made from its events alone, and drawn as text. Pure. The
-// page folds events in the same way (web/src/lib/timeline.ts, timeline-text.ts); the tests of both
+// The timeline of a session as lanes, made from its events alone and drawn as text. Pure. The page
+// folds events in the same way (web/src/lib/timeline.ts, timeline-text.ts); the tests of both
 // compare with the same files.
 
 #include "cli/render/render.h"

@@ -41,13 +41,13 @@ public:
         return Token(life_);
     }
 
-    // `callback`, which does nothing once the scope has ended. One that returns a value cannot be
-    // guarded: what would it return then?
+    // `callback`, which does nothing once the scope has ended. A callback that returns a value
+    // cannot be guarded.
     template <class Callback> [[nodiscard]] auto guard(Callback callback) {
         return Guarded<Callback>{token(), std::move(callback)};
     }
 
-    // Ends what was guarded so far. What is guarded afterwards runs until the next end.
+    // Drops the callbacks guarded so far. Callbacks guarded later run until the next end().
     void end() { life_.reset(); }
 
 private:

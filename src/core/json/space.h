@@ -2,7 +2,7 @@
 
 namespace dormouse::json {
 
-// What may stand between two tokens (RFC 8259 §2).
+// Characters allowed between two tokens (RFC 8259 §2).
 constexpr bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 }  // namespace dormouse::json

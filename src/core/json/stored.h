@@ -5,9 +5,9 @@
 
 namespace dormouse::json {
 
-// Whether `text` has the form of one JSON value, so that a View can read it. Weaker than check():
-// keys may repeat, numbers and depth are not limited (a record has more levels than its content),
-// bytes need not be UTF-8. Older releases stored such values.
+// Returns true if `text` has the form of one JSON value, so that a View can read it. Weaker than
+// check(): keys may repeat, numbers and depth are not limited (a record has more levels than its
+// content), bytes need not be UTF-8. Older releases stored such values.
 [[nodiscard]] bool is_json(std::string_view text);
 
 // The value as check() accepts it, with U+FFFD for each ill-formed sequence. Errors: those of

@@ -13,7 +13,7 @@ AppendResult moved(SessionId session) {
 
 AppendResult fenced() {
     AppendError error(Error{Code::store_unavailable,
-                            "The other servers took this one for gone; it joins them again.",
+                            "The other servers declared this one dead; it joins them again.",
                             {},
                             1'000});
     error.cause = AppendError::Cause::fenced;

@@ -1,5 +1,5 @@
 #pragma once
-// What the server can ask about the configured agents, tools and gates.
+// The requests of the server about the configured agents, tools and gates.
 
 #include <dormouse/error.h>
 
@@ -20,19 +20,19 @@ struct AgentEntry {
     std::string model;
     std::vector<std::string> tools;
     std::string unavailable = {};  // why it cannot be started; empty: it can
-    // Of an external agent. What it reports itself is known once it has been started.
+    // External agents only. The agent reports these values when it has been started.
     std::string path = {};
     std::string version = {};
     bool can_load = false, can_resume = false;
 };
 
-// Who makes the calls that come from outside the model, in sessions of `agent`.
+// The tools that clients may call, without the model, in sessions of `agent`.
 struct CallsEntry {
     std::string agent;
     std::vector<std::string> tools;
 };
 
-// How to open the external agent's own terminal for a session: run `command` with `variable` set to
+// Opens the external agent's own terminal for a session: run `command` with `variable` set to
 // `password`.
 struct AttachInfo {
     std::string url;
@@ -88,11 +88,11 @@ public:
     // Wakes the external agent without a prompt and keeps it awake for the lease. `then` may be
     // called before this returns. Error: it has no terminal, or cannot be woken.
     virtual void open_terminal(TerminalRequest ask, Fn<void(Result<AttachInfo>)> then) = 0;
-    // Of the external agents that run now.
+    // Returns the sessions of running external agents that do not ask for permissions.
     [[nodiscard]] virtual std::vector<NotAskingEntry> not_asking() const = 0;
 };
 
-// What the configured tools and gates declare.
+// The declarations of the configured tools and gates.
 class ToolCatalogue {
 public:
     virtual ~ToolCatalogue() = default;

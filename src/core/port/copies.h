@@ -1,5 +1,5 @@
 #pragma once
-// How the continuous copy of the data directory goes.
+// The state of the continuous copy of the data directory.
 
 #include <dormouse/time.h>
 

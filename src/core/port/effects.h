@@ -42,14 +42,14 @@ struct TurnRequest {
 };
 
 // Each start gets exactly one outcome, or none after stop(). A prompted external agent also sends
-// AgentAttach, AgentNews and AgentAsk before it, and AgentNews after it. Outcomes and deltas come
-// on the loop; an outcome may come before start returns. stop() of an effect that is not running
-// does nothing.
+// AgentAttach, AgentReport and AgentAsk before it, and AgentReport after it. Outcomes and deltas
+// come on the loop; an outcome may come before start returns. stop() of an effect that is not
+// running does nothing.
 class Effects {
 public:
     virtual ~Effects() = default;
-    // Whether the agent's model computes each reply from the view alone. Such a request has nothing
-    // to find again after a crash: its reply, compute(), is in the append of the request.
+    // Returns true if the agent's model computes each reply from the view alone. Such a request has
+    // nothing to find again after a crash: its reply, compute(), is in the append of the request.
     [[nodiscard]] virtual bool computes(std::string const& agent) const = 0;
     // REQUIRES: computes().
     [[nodiscard]] virtual session::Command::Body compute(ModelRequest request) const = 0;
@@ -74,22 +74,23 @@ public:
                                                           session::EffectId id) const = 0;
 };
 
-// What a session must know of its agent to decide. Called from the loop.
+// The settings of an agent that a session needs to decide. Called from the loop.
 class AgentTerms {
 public:
     virtual ~AgentTerms() = default;
     // Asked when a session is loaded: calls wait for a gate that is not configured.
     [[nodiscard]] virtual bool has_gate(std::string const& gate) const = 0;
-    // How many tokens of a session's history the agent's model is shown; nullopt: all.
+    // Returns the number of tokens of a session's history that the agent's model sees; nullopt:
+    // all.
     [[nodiscard]] virtual std::optional<std::uint64_t> view_tokens(
         std::string const& agent) const = 0;
-    // Whether the agent keeps something of its sessions on this machine, so that they continue only
-    // here.
+    // Returns true if the agent stores data of its sessions on this machine, so that they continue
+    // only here.
     [[nodiscard]] virtual bool is_placed(std::string const& agent) const = 0;
     // Why this agent takes no session of that project; empty: it does, or it is not configured.
     [[nodiscard]] virtual std::string refusal(std::string const& agent,
                                               std::string const& project) const = 0;
-    // Of the agent's sessions; null: none.
+    // Returns the budgets of the agent's sessions; null: none.
     [[nodiscard]] virtual session::Budgets budgets(std::string const& agent) const = 0;
     // nullopt: the agent is not configured.
     [[nodiscard]] virtual std::optional<session::TurnTerms> terms(

@@ -1,5 +1,5 @@
 #pragma once
-// How the export of traces or metrics to a collector goes.
+// The state of the export of traces or metrics to a collector.
 
 #include <dormouse/time.h>
 

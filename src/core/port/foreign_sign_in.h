@@ -11,13 +11,13 @@
 
 namespace dormouse::port {
 
-// Who sends the person, and what the answer must have.
+// A sign-in that begins, and the values that its answer must have.
 struct ForeignSignIn {
     std::string redirect_uri;
     std::string state;
     std::string challenge;  // PKCE, S256
 };
-// What came back with the person.
+// The answer that the browser brought back.
 struct ForeignCode {
     std::string redirect_uri;
     std::string code;

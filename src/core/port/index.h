@@ -61,8 +61,8 @@ public:
     [[nodiscard]] virtual Result<void> apply(IndexBatch const& batch) = 0;
     // Writes what apply() has left for later. Called while nothing else is to do, and at the end.
     [[nodiscard]] virtual Result<void> flush() = 0;
-    // How long that may wait. Longer the more flush() writes, so that the cost of a batch does not
-    // depend on the number of documents. nullopt: flush() has nothing to write.
+    // Returns how long flush() may wait. Longer the more flush() writes, so that the cost of a
+    // batch does not depend on the number of documents. nullopt: flush() has nothing to write.
     [[nodiscard]] virtual std::optional<Duration> flush_within() const = 0;
 };
 

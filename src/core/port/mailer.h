@@ -10,7 +10,7 @@
 
 namespace dormouse::port {
 
-struct Letter {
+struct MailDraft {
     // Aliases or ids of sessions of the same project; "PROJECT/ALIAS" or ids of projects to which
     // the sender's project may write. Empty: every session of the sender's project that has an
     // alias, except the sender.
@@ -35,14 +35,14 @@ struct MailSender {
 };
 
 // The delivery to one receiver, as known so far.
-struct MailFate {
+struct MailDelivery {
     enum class Status : std::uint8_t {
         queued,       // stored, not yet delivered
         delivered,    // durable in the receiver's inbox; an idle receiver is awake
         quarantined,  // durable in the inbox; wakes the receiver when a person releases it
         failed,
     };
-    std::string name;  // as in the letter
+    std::string name;  // as in the draft
     std::optional<SessionId> session;
     Status status = Status::queued;
     std::string why = {};  // set when failed
@@ -50,7 +50,7 @@ struct MailFate {
 
 struct MailPosted {
     session::MailId id;  // zero: no receiver was found
-    std::vector<MailFate> fates;
+    std::vector<MailDelivery> deliveries;
     bool duplicate = false;
 };
 
@@ -59,16 +59,16 @@ public:
     virtual ~Mailer() = default;
     // `done` gets what is known when every receiver has the mail, or after `wait`. The mail is
     // durable then. An unknown name fails alone; the other receivers still get the mail.
-    virtual void send(SessionId from, Letter letter, MailSender sender, Duration wait,
+    virtual void send(SessionId from, MailDraft draft, MailSender sender, Duration wait,
                       Fn<void(Result<MailPosted>)> done) = 0;
 };
 
-[[nodiscard]] inline std::string_view text(MailFate::Status status) {
+[[nodiscard]] inline std::string_view text(MailDelivery::Status status) {
     switch (status) {
-        case MailFate::Status::queued: return "queued";
-        case MailFate::Status::delivered: return "delivered";
-        case MailFate::Status::quarantined: return "quarantined";
-        case MailFate::Status::failed: break;
+        case MailDelivery::Status::queued: return "queued";
+        case MailDelivery::Status::delivered: return "delivered";
+        case MailDelivery::Status::quarantined: return "quarantined";
+        case MailDelivery::Status::failed: break;
     }
     return "failed";
 }

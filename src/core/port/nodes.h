@@ -1,5 +1,5 @@
 #pragma once
-// The processes that share a store, as one of them knows them.
+// The processes that share a store, as seen by one of them.
 
 #include <dormouse/id.h>
 
@@ -15,30 +15,30 @@ namespace dormouse::port {
 class Nodes {
 public:
     virtual ~Nodes() = default;
-    // The epoch of this process. It changes if the others took it for gone.
+    // The epoch of this process. It changes when the other processes have declared this one dead.
     [[nodiscard]] virtual Epoch epoch() const = 0;
     // Names this process also after a restart; empty if it is alone().
     [[nodiscard]] virtual std::string const& name() const = 0;
-    // Whether this process alone ever uses the store while it lives.
+    // Returns true if no other process uses the store while this one runs.
     [[nodiscard]] virtual bool alone() const = 0;
-    // Whether the process of this epoch works no longer, and may not append again.
+    // Returns true if the process of this epoch was declared dead: its appends are refused.
     [[nodiscard]] virtual bool gone(Epoch epoch) const = 0;
-    // Whether effects may start: the others cannot take this process for gone yet.
+    // Returns true if effects may start: the others cannot declare this process dead yet.
     [[nodiscard]] virtual bool may_start() const = 0;
-    // Whether work of the session with this number that falls due is for this process to do. The
-    // processes share it; what is overdue is for any of them.
+    // Returns true if this process handles the due work of that session. Overdue work is handled by
+    // any process.
     [[nodiscard]] virtual bool has_share(std::uint64_t number) const = 0;
-    // Whether this process does what one process does for all, such as retention.
+    // Returns true if this process does the work that one process does for all, such as retention.
     [[nodiscard]] virtual bool leads() const = 0;
-    // Whether the store is a restored copy that holds: requests are served, and nothing else is
-    // done until a person releases it.
+    // Returns true if the store is a restored copy: requests are served, and nothing else is done
+    // until a person releases it.
     [[nodiscard]] virtual bool held() const = 0;
-    // Takes part again, under a new epoch, because the others took this process for gone. Calls
+    // Takes part again, under a new epoch, after the others declared this process dead. Calls
     // `done` when epoch() is the new one.
     virtual void rejoin(Fn<void()> done) = 0;
 };
 
-// Of a store that one process at a time opens: those before it are gone.
+// The nodes of a store that one process at a time opens: earlier processes are dead.
 class OneNode final : public Nodes {
 public:
     explicit OneNode(Epoch epoch) : epoch_(epoch) {}

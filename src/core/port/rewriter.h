@@ -11,7 +11,7 @@ namespace dormouse::port {
 class Rewriter {
 public:
     virtual ~Rewriter() = default;
-    // What is stored instead; nullopt: it stays.
+    // The new content; nullopt: the stored one stays.
     using Changed = std::optional<std::string>;
     [[nodiscard]] virtual Changed frame(SessionId session, Frame const& frame) = 0;
     [[nodiscard]] virtual Changed snapshot(SessionId session, SnapshotRow const& row) = 0;

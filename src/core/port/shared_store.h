@@ -1,5 +1,5 @@
 #pragma once
-// What a store does besides, if several processes use it at the same time.
+// The part of a store that several processes use at the same time.
 
 #include "port/store_rows.h"
 
@@ -34,14 +34,14 @@ struct StoreFormat {
     friend bool operator==(StoreFormat const&, StoreFormat const&) = default;
 };
 
-// What a heartbeat brings.
+// The store's reply to a heartbeat.
 struct Beat {
     bool taken = false;          // this process still has its place among the nodes
     std::vector<NodeRow> nodes;  // by epoch
     std::uint64_t feed = 0;      // at least the newest number in the feed
     std::uint64_t access = 0;    // changes with the tokens, devices and rules
     Time clock{};                // of the store
-    bool held = false;           // it is a copy that no person has released
+    bool held = false;           // the store is a restored copy that no person has released
     StoreFormat format = {};
 };
 
@@ -51,30 +51,31 @@ struct NumberBlock {
     std::uint32_t count = 0;
 };
 
-// How a process hears at once what others say: because the store notifies it, or not at all.
+// The way in which a process receives the messages of the others: the store notifies it, or it
+// polls.
 enum class Signal : std::uint8_t { notify, poll };
 
-// What processes that share a store say to each other. All of it are hints: any may be lost.
+// Messages between the processes that share a store. They are hints: any may be lost.
 class Channel {
 public:
     virtual ~Channel() = default;
-    // Waits until the store or another process says something, at most for `limit`; returns all
-    // that was said since, oldest first, also by this process. An empty text: tokens, devices or
-    // rules have changed. Called by the thread of SharedStore::beat().
-    [[nodiscard]] virtual Result<std::vector<std::string>> hear(Duration limit) = 0;
+    // Waits for a message, at most for `limit`. Returns all messages since the last call, oldest
+    // first, also those of this process. An empty message: tokens, devices or rules have changed.
+    // Called by the thread of SharedStore::beat().
+    [[nodiscard]] virtual Result<std::vector<std::string>> receive(Duration limit) = 0;
     // Ends that wait, or the next one. Any thread.
     virtual void end_wait() = 0;
-    // Says this to all processes. Texts are valid UTF-8 without NUL, and at most said_max bytes
-    // long. Called by one thread at a time, beside all other calls.
-    [[nodiscard]] virtual Result<void> say(std::span<std::string const> texts) = 0;
-    static constexpr std::size_t said_max = 7'900;
-    // Why nothing is heard now; empty: it works, as far as known. Any thread.
+    // Sends messages to all processes. Each is valid UTF-8 without NUL, and at most
+    // message_bytes_max bytes long. Called by one thread at a time, beside all other calls.
+    [[nodiscard]] virtual Result<void> publish(std::span<std::string const> messages) = 0;
+    static constexpr std::size_t message_bytes_max = 7'900;
+    // Why no message arrives now; empty: the channel works, as far as known. Any thread.
     [[nodiscard]] virtual std::string failure() const = 0;
 };
 
 class SharedStore : public Channel {
 public:
-    // How this process describes itself to the others with each heartbeat.
+    // The description of this process in each heartbeat.
     struct Self {
         Epoch epoch = 0;
         std::string url = {};
@@ -94,18 +95,18 @@ public:
     // Called by the writer.
     [[nodiscard]] virtual Result<NumberBlock> take_numbers() = 0;
 
-    // Called by the writer, or before any other use. The value under this name, which all processes
-    // have in common: `proposed`, if there was none.
+    // Returns the value under this name, which all processes have in common: `proposed`, if there
+    // was none. Called by the writer, or before any other use.
     [[nodiscard]] virtual Result<std::string> agree(std::string const& name,
                                                     std::string const& proposed) = 0;
-    // Called by the writer. Those of the pending messages that are due at `now` and that no other
-    // process has taken, in order: this process alone delivers them, they are not due before
-    // `until`.
+    // Returns those of the pending messages that are due at `now` and that no other process has
+    // claimed, in order. This process alone delivers them: they are not due before `until`. Called
+    // by the writer.
     [[nodiscard]] virtual Result<std::vector<OutboxKey>> claim(std::span<OutboxKey const> keys,
                                                                Time now, Time until) = 0;
 
-    // Called by the reader. As FeedStore::feed() of all projects, without what this process has
-    // appended. `gone` also if the store fell back to an earlier state since the last call.
+    // Returns FeedStore::feed() of all projects without the appends of this process. Called by the
+    // reader. Errors: also `gone`, if the store fell back to an earlier state since the last call.
     [[nodiscard]] virtual Result<FeedPage> others(std::uint64_t after, std::size_t max_bytes) = 0;
 };
 

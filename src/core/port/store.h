@@ -22,9 +22,9 @@ public:
     virtual ~JournalStore() = default;
     // The epoch of this owner: how often the store was opened, counted durably, from 1.
     [[nodiscard]] virtual Epoch epoch() const = 0;
-    // Whether other processes may append while this object lives.
+    // Returns true if other processes may append while this object lives.
     [[nodiscard]] virtual bool shared() const = 0;
-    // How many threads may read at the same time. Any thread.
+    // Returns the number of threads that may read at the same time. Any thread.
     [[nodiscard]] virtual std::size_t readers() const = 0;
     // One more than the largest session number ever used or reserved by an outbox message. Read
     // once, at start.

@@ -44,8 +44,8 @@ struct NewestFrame {
 // running: a row says it only between attempts (runner's row_turn()). failed: its newest turn did.
 enum class TurnState : std::uint8_t { rest, running, failed };
 
-// What lists show of a session without reading its journal. Written when one of these fields
-// changes.
+// The fields of a session that lists show without reading its journal. Written when one of these
+// fields changes.
 struct SessionRow {
     SessionId id;
     std::string project;
@@ -159,7 +159,8 @@ struct OutboxUpdate {
     std::int32_t last_status = 0;
     std::string last_error = {};
     std::optional<Time> delivered = {};
-    // Of the sender's session: a message that is remembered from now on, and one that is forgotten.
+    // Rows of the sender's session: a message that is remembered from now on, and one that is
+    // forgotten.
     std::optional<SentRow> sent = {};
     std::optional<SentRow> closed = {};
 };
@@ -201,7 +202,7 @@ struct DayRow {
     std::int64_t amount = 0;  // what an append adds to it, not negative
     friend bool operator==(DayRow const&, DayRow const&) = default;
 };
-// How many days before that of an append stay.
+// The number of days before the day of an append that are kept.
 inline constexpr std::int64_t days_kept = 7;
 
 // Atomic, with its line in the audit log. If the rule does not exist: conflict, and nothing is
@@ -249,7 +250,7 @@ struct Rewrite {
     std::vector<CallNo> calls;     // their SentRows
 };
 
-// What an append says of the session's driver: the process, named by its epoch, that does the
+// The driver of the session after an append: the process, named by its epoch, that does the
 // session's outstanding work. A store that one process at a time opens ignores it.
 enum class Drive : std::uint8_t {
     none,   // decided by a process that does not drive the session; the driver stays as it is
@@ -313,7 +314,7 @@ struct AppendError : Error {
         // some of its appends. Nothing was written: decide again on what is stored now. `code` is
         // store_unavailable, for callers that do not.
         moved,
-        // The others took this process for gone. Nothing was written, and nothing will be until it
+        // The others declared this process dead. Nothing was written, and nothing will be until it
         // has a new epoch. `code` as above.
         fenced,
     };
@@ -336,8 +337,8 @@ struct Loaded {
     Epoch driver = 0;  // 0: none
 };
 
-// A session with something to do. Of a store that several processes open also each session that has
-// a driver, at time 0, because another process may have appended to it.
+// A session with work to do. In a store that several processes open, also each session that has a
+// driver, at time 0, because another process may have appended to it.
 struct Due {
     Time at{};
     SessionId session;
@@ -375,7 +376,7 @@ struct Projects {
     std::optional<std::vector<std::string>> names = std::vector<std::string>();  // nullopt: all
 };
 
-// How many sessions a project has, without deleted ones; each at most the requested limit.
+// The number of sessions of a project, without deleted ones; each at most the requested limit.
 struct SessionCounts {
     std::uint32_t all = 0;
     std::uint32_t waiting = 0;  // with a waiting call

@@ -1,6 +1,6 @@
 #pragma once
-// What the stores on disk have in common: how numbers, digests and lists of names are in their
-// rows, and how damage to a row is detected.
+// Shared by the stores on disk: the form of numbers, digests and lists of names in rows, and the
+// detection of damaged rows.
 
 #include "port/store_rows.h"
 

@@ -10,7 +10,7 @@ namespace dormouse::port {
 class OtherForm {
 public:
     virtual ~OtherForm() = default;
-    // Of the stored frame in the place of this one. Called by the reader.
+    // Returns the stamp of the stored frame in the place of this one. Called by the reader.
     [[nodiscard]] virtual Result<Stamp> stored_stamp(SessionId session, Frame const& frame) = 0;
 };
 

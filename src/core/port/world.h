@@ -38,8 +38,8 @@ public:
     virtual void after(Duration delay, Fn<void()> work) = 0;
 };
 
-// What a read is about. Reads with the same key run in the order of the calls; reads with different
-// keys may run at the same time.
+// The subject of a read. Reads with the same key run in the order of the calls; reads with
+// different keys may run at the same time.
 enum class ReadKey : std::uint64_t { common = 0 };
 [[nodiscard]] inline ReadKey read_key(SessionId session) { return ReadKey{session.number()}; }
 

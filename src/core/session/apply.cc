@@ -73,7 +73,7 @@ struct Fold {
         turn.program.seen = state.program_seen;
         if (e.again) {
             FITS(state.last_turn.has_value());
-            turn.program.go_on = e.terms.program.has_value();
+            turn.program.continues = e.terms.program.has_value();
             turn.by = state.last_turn->by;
             turn.run = state.last_turn->run;
             turn.trace = state.last_turn->trace;
@@ -369,7 +369,7 @@ struct Fold {
         state.ended.reset();
         state.program_deaths.clear();
         if (!state.turn) return;
-        state.turn->program.go_on = true;
+        state.turn->program.continues = true;
         if (state.turn->terms.program) state.turn->failures = 0;
     }
 

@@ -19,7 +19,7 @@ struct Budget {
     std::optional<Duration> warn_before = {};
     friend bool operator==(Budget const&, Budget const&) = default;
 };
-// Of one agent, in the order in which they are checked. May be null.
+// The budgets of one agent, in the order of the checks. May be null.
 using Budgets = std::shared_ptr<std::vector<Budget> const>;
 
 // Sums of a day are kept by the store; each append adds what it used.
@@ -40,7 +40,7 @@ struct BudgetOwner {
 // By name; a name that is missing is 0.
 using DayTotals = std::map<std::string, std::int64_t>;
 
-// What a session has used in its life.
+// The use of a session since it was created.
 struct BudgetMeter {
     Usage usage = {};
     std::int64_t steps = 0;
@@ -62,7 +62,7 @@ inline constexpr std::int64_t budget_limit_max = 1'000'000'000'000'000;
 // The amount in `raise` of a decision's content, or the default without content. The error names
 // what is expected.
 [[nodiscard]] Result<std::int64_t> raise_in(BudgetUse const& use, Json const& content);
-// What has been added to the budget.
+// Returns the sum that people have added to the budget.
 [[nodiscard]] std::int64_t raised(std::vector<BudgetRaise> const& raises, BudgetName const& name);
 
 }  // namespace dormouse::session

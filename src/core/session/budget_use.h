@@ -1,5 +1,5 @@
 #pragma once
-// What budgets limit, and how much of one is used.
+// The quantities that budgets limit, and the use of a budget.
 
 #include <compare>
 #include <cstdint>
@@ -34,7 +34,7 @@ struct BudgetUse {
     friend bool operator==(BudgetUse const&, BudgetUse const&) = default;
 };
 
-// What people have added to a budget.
+// An amount that people have added to a budget.
 struct BudgetRaise {
     BudgetName name = {};
     std::int64_t amount = 0;

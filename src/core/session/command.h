@@ -105,7 +105,7 @@ struct Done {
     Json metadata = {};
     Attached attached = {};
 };
-// What a run of a tool has led to. InDoubt: the tool's crash policy decides as after a crash (rule
+// The result of a run of a tool. InDoubt: the tool's crash policy decides as after a crash (rule
 // 3), except that a retry waits. TaskAsk: the outcome, or the wait for it, comes from the session's
 // tasks.
 using ToolResult = std::variant<Done, Failed, PauseTerms, InDoubt, TaskAsk>;
@@ -257,8 +257,8 @@ struct CutHistory {
     Seq after = 0;
     Seq redacted = 0;
     HistoryCut what;
-    // What remains of the removed frames: one frame in their place, from `first` to `last`, and the
-    // artifacts of these events. Not used by decide().
+    // The frame that replaces the removed ones, from `first` to `last`, and the artifacts of these
+    // events. Not used by decide().
     Seq first = 0, last = 0;
     std::shared_ptr<std::string const> frame = {};
     std::vector<Seq> artifacts = {};
@@ -336,7 +336,7 @@ struct AgentAttach {
     std::string acp_session;
     std::string how;
     std::string program;
-    bool told = false;
+    bool history_repeated = false;
     std::string mode = {};  // mode of the agent's session; empty: unknown
 };
 
@@ -344,17 +344,17 @@ struct AgentAttach {
 struct AgentTyped {
     Json parts;           // an array of text parts
     std::int64_t at = 0;  // ms since the epoch by the agent's clock, increasing
-    // What the agent replied while no server was running: an array of text parts.
+    // The reply of the agent while no server was running: an array of text parts.
     Json answer = {};
 };
 
 // An update from the external agent.
-struct AgentNews {
+struct AgentReport {
     TurnNo turn = 0;
     std::uint32_t step = 0;
     std::uint32_t attempt = 0;
     std::uint32_t number = 0;  // 0: it came after the answer
-    News what;
+    AgentOutput what;
     bool by_itself = false;  // it came long after the answer: something else made the agent work
 };
 
@@ -366,7 +366,7 @@ struct AgentReply {
     std::uint32_t updates = 0;
     FinishReason finish = FinishReason::stop;
     Usage usage = {};
-    std::optional<News> last = {};  // the last update, sent with the answer
+    std::optional<AgentOutput> last = {};  // the last update, sent with the answer
     Cost spent = {};  // in the whole session, as the agent reports it; empty: not reported
 };
 
@@ -399,7 +399,7 @@ struct AgentFailure {
     How how = How::died;
 };
 
-// What was found by key before deciding. The lane looks up what wanted() in key.h names.
+// The rows found by key before deciding. The lane looks up what wanted() in key.h names.
 struct Found {
     std::optional<Receipt> receipt;  // of the pause that the command names, if it is closed
     std::uint32_t notes = 0;         // number of notes of that pause
@@ -423,7 +423,7 @@ using CommandChoice =
     std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome, GateOutcome,
                  TurnOutcome, PollOutcome, Submit, Progress, Claim, Reassign, Cancel, Move, Change,
                  Delete, Deliver, Undelivered, Repair, CutHistory, TaskAsk, SendMail, TakeMail,
-                 ReleaseMail, AgentAttach, AgentNews, AgentReply, AgentAsk, AgentFailure,
+                 ReleaseMail, AgentAttach, AgentReport, AgentReply, AgentAsk, AgentFailure,
                  ImportMore, AgentTyped, Redact>;
 
 // One command body. Its copy, move and destructor are defined in command.cc (see EventBody).
@@ -459,18 +459,18 @@ struct Checked {
     std::optional<Error> refused = {};
 };
 
-// What the lane adds to a command: everything that decide() reads besides the state and the
+// The values that the lane adds to a command: all that decide() reads besides the state and the
 // command.
 struct Context {
     Time at{};        // when the command arrived
     Random random{};  // drawn for this command alone
     Epoch epoch = 0;  // epoch of this process; intents are written under it
-    // Whether this process drives the session. If not, another one does: the decision has what the
-    // command says and what is due for people, but starts nothing, and the driver continues.
+    // True if this process drives the session. If false, the decision records the command and
+    // expired deadlines, and starts no effects; the driver continues.
     bool drives = true;
-    // The process that did the session's outstanding work does it no longer.
+    // The process that did the session's outstanding work has stopped doing it.
     bool abandoned = false;
-    // The name of this process, if the session's agent keeps something on its machine; else empty.
+    // The name of this process, if the session's agent stores data on its machine; else empty.
     std::string node = {};
     Limits limits = default_limits;
     TurnTerms terms = {};  // the agent's terms, for a turn that this command may start

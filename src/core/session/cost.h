@@ -1,6 +1,6 @@
 #pragma once
-// What the replies of a model cost. The cost of a reply is computed once, from the prices at that
-// time, and stored with the event: later changes of prices do not change it.
+// The cost of model replies. The cost of a reply is computed once, from the prices at that time,
+// and stored with the event: later changes of prices do not change it.
 
 #include "session/vocabulary.h"
 
@@ -24,8 +24,8 @@ struct Prices {
 // large.
 [[nodiscard]] std::optional<std::int64_t> cost_of(Usage const& usage, Prices const& prices);
 
-// What was spent between two reports of the same total. A total that is less than the one before,
-// or in another currency, begins again at 0.
+// Returns the difference between two reports of the same total. A total that is less than the one
+// before, or in another currency, begins again at 0.
 [[nodiscard]] Cost cost_since(Cost const& before, Cost const& now);
 
 }  // namespace dormouse::session

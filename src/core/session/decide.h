@@ -21,7 +21,7 @@ struct Answer {
     std::optional<TurnNo> behind = {};    // prompts that wait: the turn that is open
     std::vector<Vote> votes = {};         // set with `counted`
     TaskNo task = 0;                      // task commands
-    bool held = false;                    // mail: quarantined until a person releases it
+    bool quarantined = false;             // mail: until a person releases it
     bool rule = false;                    // it made a standing rule, named after the receipt
 };
 
@@ -43,8 +43,8 @@ struct Decision {
     std::vector<StandingRule> rules = {};  // made by the command
 };
 
-// Advances `state` by exactly the events that it returns. What is due by the command's time comes
-// first, even if the command itself is refused (rule 9).
+// Advances `state` by exactly the events that it returns. Work that is due by the command's time
+// comes first, even if the command itself is refused (rule 9).
 [[nodiscard]] Decision decide(State& state, Command const& command, Context const& context);
 
 // Returns the open call whose schema and validator must check the submission before it is decided.

@@ -23,7 +23,7 @@ struct AskModel {
     std::uint32_t attempt = 0;
     Seq view_seq = 0;
     std::uint32_t failures = 0;  // of this step in a row; attempts cut off by a crash do not count
-    // The agent is an external agent. Outcomes: AgentAttach, AgentNews, AgentAsk; last AgentReply
+    // The agent is an external agent. Outcomes: AgentAttach, AgentReport, AgentAsk; last AgentReply
     // or AgentFailure.
     bool program = false;
     TraceHeaders trace = {};  // of the turn's input

@@ -27,8 +27,7 @@ struct SessionCreated {
     Actor by;
     std::string idem;  // digest of the request's Idempotency-Key and body; empty: none
     OptionalIndirect<Parent> parent = {};
-    // Of several processes that share the store, the one whose machine has what the agent's program
-    // keeps; empty: each can run the agent.
+    // Name of the node with the external agent's files; empty: any node can run the session.
     std::string node = {};
 };
 
@@ -47,7 +46,7 @@ struct InputReceived {
     // When it was typed in the external agent's own terminal, by the agent's clock (ms); the agent
     // has it already. 0: it was not typed there.
     std::int64_t typed_at = 0;
-    // What the agent replied while no server was running: an array of text parts, or null.
+    // The reply of the agent while no server was running: an array of text parts, or null.
     Json answer = {};
     TurnNo behind = 0;        // the turn that was open when this input was queued; 0: none
     TraceHeaders trace = {};  // of the request or message that brought it
@@ -430,9 +429,9 @@ struct AgentPrompted {
 // The external agent opened its own session for this one: a new one, or the one it had before.
 struct AgentAttached {
     std::string acp_session;
-    std::string how;      // "new", "load" or "resume"
-    std::string program;  // name and version of the agent
-    bool told = false;    // the prompt repeats the history, because the agent had lost it
+    std::string how;                // "new", "load" or "resume"
+    std::string program;            // name and version of the agent
+    bool history_repeated = false;  // by the prompt, because the agent had lost it
     // The agent's session mode, which decides whether it asks for permissions; empty: unknown.
     std::string mode = {};
 };
@@ -452,7 +451,7 @@ struct AgentUpdate {
     std::uint32_t number = 0;   // in the attempt, from 1 without gaps
     TurnNo turn = 0;
     Seq message = 0;
-    News what;
+    AgentOutput what;
 };
 
 // The external agent answered the prompt.
@@ -504,8 +503,8 @@ struct BudgetRaised {
     Actor by;
 };
 
-// Retention removed the journal up to `through`, the end of a turn. What was still in use then is
-// kept.
+// Retention removed the journal up to `through`, the end of a turn. Records that were still in use
+// then are kept.
 struct HistoryCut {
     Seq through = 0;
     std::uint64_t messages = 0;        // number of messages removed

@@ -87,10 +87,10 @@ void receive_from_program(State& state, Event const& event, AgentUpdate const& e
     if (!state.turn || !state.turn->request || e.attempt == 0) return;
     ProgramTurn& program = state.turn->program;
     program.updates = e.number;
-    program.heard = true;
+    program.prompt_received = true;
     state.program_seen = state.turn->request->view_seq;
     if (begins) program.message = event.seq;
-    if (e.what.kind != NewsKind::tool) return;
+    if (e.what.kind != AgentOutputKind::tool) return;
     if (is_open(e.what.status)) {
         if (program.tools.size() < limits::agent_tools_max)
             program.tools[e.what.tool_call] = e.what.title;
@@ -127,7 +127,7 @@ void ask_for_program(State& state, Event const& event, AgentAsked const& e) {
         ++state.messages;
         turn.program.message = event.seq;
     }
-    turn.program.heard = true;
+    turn.program.prompt_received = true;
     if (turn.request) state.program_seen = turn.request->view_seq;
     Call call;
     call.no = ++state.calls_ever;
@@ -147,7 +147,7 @@ void grant_to_program(State& state, Event const& event, AgentGranted const& e) {
     ProgramTurn& program = turn_of(state).program;
     if (e.call == 0) {
         PermissionAnswer own{0, event.seq, e.attempt, e.ask, e.tool_call, e.own};
-        own.approved = own.granted = own.told = true;
+        own.approved = own.granted = own.may_be_used = true;
         return keep(state, std::move(own));
     }
     auto const given = std::ranges::find(program.permissions, e.call, &PermissionAnswer::call);
@@ -173,12 +173,12 @@ void add_permission(State& state, Seq seq, Call const& call, bool approved, bool
                              call.spec.input_digest,
                              approved,
                              cancelled};
-    verdict.told = state.turn->request && state.turn->request->attempt == verdict.attempt;
+    verdict.may_be_used = state.turn->request && state.turn->request->attempt == verdict.attempt;
     verdict.shown = call.spec.shown;
     bool const denied = !approved && !cancelled && verdict.shown;
     if (denied) {  // a denial revokes what is left of an earlier approval
         forget_permissions(state, [&](PermissionAnswer const& v) {
-            return v.shown == verdict.shown && v.approved && !v.told && !v.granted;
+            return v.shown == verdict.shown && v.approved && !v.may_be_used && !v.granted;
         });
     }
     keep(state, std::move(verdict));

@@ -23,7 +23,7 @@ inline constexpr std::string_view keys_of_calls = "pnN";
 // The keys that `event` writes.
 [[nodiscard]] std::vector<std::string> keys_of(Event const& event);
 
-// What must be looked up before `command` is decided on `state`. The result is exact: closed things
+// The keys to look up before `command` is decided on `state`. The result is exact: closed things
 // never change, and the append is conditional on the head.
 struct Wanted {
     std::optional<PendingId> receipt;  // of a pause that is closed or never existed
@@ -41,7 +41,7 @@ struct Wanted {
 // The answer to a repeat of the request that led to `event`; nullopt: it had no Idempotency-Key.
 [[nodiscard]] std::optional<Found::Earlier> earlier_in(Event const& event);
 [[nodiscard]] std::string earlier_key(std::string const& idem_key);
-// Of the outbox message that the command applies; empty: none.
+// Returns the key of the outbox message that the command applies; empty: none.
 [[nodiscard]] std::string taken_key(Command const& command);
 [[nodiscard]] bool is_taken_key(std::string_view key);
 [[nodiscard]] std::string progress_key(PendingId const& pending, std::string const& key);

@@ -20,7 +20,8 @@ inline constexpr std::size_t input_files_max = 20;
 inline constexpr std::uint64_t session_artifact_bytes_max = std::uint64_t{256} << 20;
 inline constexpr std::uint64_t fork_artifact_bytes_max = std::uint64_t{64} << 20;
 inline constexpr std::size_t fork_artifacts_max = 10'000;
-// Of the beginning and of the end.
+// A record of an output that is stored as an artifact shows this many bytes of its beginning and of
+// its end.
 inline constexpr std::size_t excerpt_bytes_max = std::size_t{4} << 10;
 inline constexpr std::size_t queue_max = 100;
 inline constexpr std::size_t open_calls_max = 10'000;
@@ -74,7 +75,7 @@ inline constexpr Duration retry_max{60'000};
 inline constexpr Duration poll_back_off_max{600'000};  // unless poll_every is longer
 // A longer delay requested by a peer is cut to this.
 inline constexpr Duration retry_after_max{3'600'000};
-// How long a capability URL still reports the outcome after its call is settled.
+// The time for which a capability URL still reports the outcome after its call is settled.
 inline constexpr Duration capability_grace_period{std::int64_t{7} * 24 * 3600 * 1000};
 inline constexpr Duration claim_max{3'600'000};
 inline constexpr Duration mail_minute{60'000};

@@ -15,8 +15,8 @@ struct MailId {
     friend auto operator<=>(MailId const&, MailId const&) = default;
 };
 
-// Whether a mail wakes its receiver. standard: if it is idle, but not if calls wait; always: also
-// if calls wait; never: the next request reads it.
+// When a mail wakes its receiver. standard: if it is idle, but not if calls wait; always: also if
+// calls wait; never: the next request reads it.
 enum class Wake : std::uint8_t { standard, always, never };
 
 // Why a received mail does not wake its receiver.
@@ -58,7 +58,7 @@ struct Thread {
     friend bool operator==(Thread const&, Thread const&) = default;
 };
 
-// How a project delivers mail to its sessions.
+// The rules by which a project delivers mail to its sessions.
 struct MailPolicy {
     Wake default_wake = Wake::standard;  // of mail that does not say whether it wakes
     bool notifies_parent = false;  // the parent of a session is notified of mail to the session

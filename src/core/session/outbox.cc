@@ -93,7 +93,7 @@ private:
         for (auto event = earlier.rbegin(); event != earlier.rend(); ++event) {
             if (auto const* reply = std::get_if<ModelReplied>(&event->body)) return reply->parts;
             auto const* update = std::get_if<AgentUpdate>(&event->body);
-            if (update && update->what.kind == NewsKind::message) return update->what.body;
+            if (update && update->what.kind == AgentOutputKind::message) return update->what.body;
         }
         return {};
     }

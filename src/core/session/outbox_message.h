@@ -46,14 +46,14 @@ struct StopRun {
 // Code of the trouble of a run's turn that ended because its session did.
 inline constexpr std::string_view child_gone = "task_session_gone";
 
-// To a parent: how a run ended.
+// To a parent: a run has ended.
 struct RunEnded {
     TaskNo task = 0;
     std::uint32_t run = 0;
     FinishReason finish = FinishReason::stop;
     // The child's last message: the parts of its reply when sent, a JSON string of their text when
     // received (wire/post_json.h).
-    Json said = {};
+    Json reply = {};
     std::string error = {};  // why it failed; empty: it did not
     bool gone = false;       // the child session was ended or deleted
     friend bool operator==(RunEnded const&, RunEnded const&) = default;

@@ -1,6 +1,6 @@
 #pragma once
-// External agents (ACP): what the core knows of an agent that is prompted. The core only observes:
-// the agent makes its own model requests, runs its own tools and keeps its own memory.
+// External agents (ACP): the state of an agent that is prompted. The core only observes: the agent
+// makes its own model requests, runs its own tools and keeps its own memory.
 
 #include "session/vocabulary.h"
 
@@ -8,26 +8,24 @@
 
 namespace dormouse::session {
 
-// What an external agent reports while it works: part of a message, a tool call of its own, its
-// plan.
-enum class NewsKind : std::uint8_t { message, tool, plan };
+// The kind of a report of an external agent that works: part of a message, a tool call, a plan.
+enum class AgentOutputKind : std::uint8_t { message, tool, plan };
 enum class AgentToolStatus : std::uint8_t { pending, in_progress, completed, failed };
-[[nodiscard]] std::string_view text(NewsKind v);
+[[nodiscard]] std::string_view text(AgentOutputKind v);
 [[nodiscard]] std::string_view text(AgentToolStatus v);
 [[nodiscard]] constexpr bool is_open(AgentToolStatus status) {
     return status == AgentToolStatus::pending || status == AgentToolStatus::in_progress;
 }
 
-struct News {
-    NewsKind kind = NewsKind::message;
-    // Of a message: an array of text and reasoning parts; else an object
-    // (docs/reference/events.md).
+struct AgentOutput {
+    AgentOutputKind kind = AgentOutputKind::message;
+    // Messages: an array of text and reasoning parts; others: an object (docs/reference/events.md).
     Json body = {};
     bool begins = false;  // of a message: begins a new one
     std::string tool_call = {};
     std::string title = {};
     AgentToolStatus status = AgentToolStatus::pending;
-    friend bool operator==(News const&, News const&) = default;
+    friend bool operator==(AgentOutput const&, AgentOutput const&) = default;
 };
 
 // The decision on a permission that the external agent asked for.
@@ -43,7 +41,7 @@ struct PermissionAnswer {
     bool cancelled = false;  // nobody decided
     // The agent asked again for an approved request, and got it without asking a person; used up.
     bool granted = false;
-    bool told = false;  // the agent that asked was running: it may have used the approval
+    bool may_be_used = false;          // the agent that asked was still running
     std::optional<Sha256> shown = {};  // CallSpec::shown
     friend bool operator==(PermissionAnswer const&, PermissionAnswer const&) = default;
 };
@@ -53,15 +51,15 @@ struct ProgramTurn {
     Seq seen = 0;               // the agent received everything up to this event before this step
     std::uint32_t updates = 0;  // updates of this attempt that were stored
     Seq message = 0;            // the message that its next update belongs to; 0: none yet
-    bool heard = false;         // something came back, so it received the prompt of this step
-    bool go_on = false;         // a person told the session to continue
+    bool prompt_received = false;  // the agent has answered something to the prompt of this step
+    bool continues = false;        // a person asked the session to continue
     std::map<std::string, std::string> tools = {};  // open tool calls: the agent's id → title
     std::vector<std::string> lost = {};             // titles of tool calls whose outcome is unknown
     std::vector<PermissionAnswer> permissions = {};  // oldest first
     friend bool operator==(ProgramTurn const&, ProgramTurn const&) = default;
 };
 
-// What the driver of an external agent must know besides the transcript.
+// The state that the driver of an external agent needs besides the transcript.
 struct AgentContext {
     std::string acp_session;  // the agent's own id of the session; empty: none yet
     std::string cwd;

@@ -70,7 +70,7 @@ struct Call {
     OptionalIndirect<Submission> resumed = {};  // the answer to the tool's own pause
     Json kept = {};                             // with `resumed`: PauseTerms::state of that pause
     Generation generation = 0;                  // of the newest pendingID
-    // Of the open run or pause; its generation can be older than that of a question.
+    // The open run or pause. Its generation can be older than that of a question.
     PendingId pending = {};
     std::uint32_t attempt = 0;
     Epoch epoch = 0;  // of the newest tool_started
@@ -226,8 +226,8 @@ struct Timer {
     friend auto operator<=>(Timer const&, Timer const&) = default;
 };
 
-// What retention has removed from the journal: everything up to the end of a turn, except what was
-// still in use then.
+// The part of the journal that retention has removed: everything up to the end of a turn, except
+// what was still in use then.
 struct HistoryBase {
     Seq through = 0;             // 0: nothing was removed
     TurnNo turn = 0;             // newest turn removed
@@ -306,7 +306,7 @@ struct State {
     friend bool operator==(State const&, State const&) = default;
 };
 
-// What the session has used in its life.
+// Returns the use of the session since it was created.
 [[nodiscard]] BudgetMeter meter_of(State const& state);
 
 // Applies an event; nothing else changes a state. REQUIRES: event.seq == state.head + 1.
@@ -325,8 +325,8 @@ void apply(State& state, Event const& event);
 // The epochs under which the open runs and the open request were started.
 [[nodiscard]] std::set<Epoch> intent_epochs(State const& state);
 
-// Whether a driver would start or end something at once, whatever the time is. Never true after a
-// decision of a driver.
+// Returns true if a driver would start or end an effect at once, whatever the time. Never true
+// after a decision of a driver.
 [[nodiscard]] bool stalled(State const& state);
 
 // When the session must be loaded next. nullopt: never, it sleeps. Time 0: now, because an effect

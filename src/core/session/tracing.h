@@ -23,8 +23,8 @@ struct TraceContext {
     friend bool operator==(TraceContext const&, TraceContext const&) = default;
 };
 
-// The value of a traceparent header; nullopt: it is malformed, and is to be ignored. A later
-// version is read as far as version 00 goes.
+// Parses a traceparent header; nullopt: it is malformed and must be ignored. Of later versions, the
+// fields of version 00 are read.
 [[nodiscard]] std::optional<TraceContext> parse_traceparent(std::string_view value);
 // "00-<trace>-<span>-01"
 [[nodiscard]] std::string text(TraceContext const& context);
@@ -42,8 +42,8 @@ inline constexpr std::size_t tracestate_members_max = 32;
 struct TraceRules {
     static constexpr std::uint32_t all = 1'000'000;
     bool on = false;  // false: a received context is passed on unchanged
-    // Of a million turns without a received context; a received one says itself whether it is
-    // sampled.
+    // The share of turns that are sampled, in millionths. A turn with a received context follows
+    // the flag of that context.
     std::uint32_t sampled = all;
     friend bool operator==(TraceRules const&, TraceRules const&) = default;
 };
@@ -60,7 +60,7 @@ struct TraceRules {
                                 std::uint32_t attempt);
 [[nodiscard]] SpanId tool_span(SessionId const& session, CallNo call, Generation generation,
                                std::uint32_t attempt);
-// Of the n-th message that an event sends.
+// Returns the span of the n-th message that an event sends.
 [[nodiscard]] SpanId delivery_span(SessionId const& from, Seq event, std::uint32_t n,
                                    std::uint32_t attempt);
 

@@ -18,7 +18,7 @@ std::string_view text(OnRestart v) { return word_of(v); }
 std::string_view text(RuleScope v) { return word_of(v); }
 std::string_view text(BudgetPer v) { return word_of(v); }
 std::string_view text(BudgetKind v) { return word_of(v); }
-std::string_view text(NewsKind v) { return word_of(v); }
+std::string_view text(AgentOutputKind v) { return word_of(v); }
 std::string_view text(AgentToolStatus v) { return word_of(v); }
 
 template <class E> std::optional<E> parse(std::string_view word) { return from_word<E>(word); }
@@ -37,7 +37,7 @@ template std::optional<OnRestart> parse(std::string_view);
 template std::optional<RuleScope> parse(std::string_view);
 template std::optional<BudgetPer> parse(std::string_view);
 template std::optional<BudgetKind> parse(std::string_view);
-template std::optional<NewsKind> parse(std::string_view);
+template std::optional<AgentOutputKind> parse(std::string_view);
 template std::optional<AgentToolStatus> parse(std::string_view);
 template std::optional<TaskStatus> parse(std::string_view);
 template std::optional<OnDeadline> parse(std::string_view);

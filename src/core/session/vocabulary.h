@@ -58,14 +58,15 @@ struct Parent {
     friend bool operator==(Parent const&, Parent const&) = default;
 };
 
-// How the session continues when a pause has its outcome (docs/design/rules.md, "Pauses").
+// The way in which the session continues when a pause has its outcome (docs/design/rules.md,
+// "Pauses").
 enum class Continuation : std::uint8_t { tool_response, message, reentry };
 
 // The table of pauses: which continuations a reason allows, and its default.
 [[nodiscard]] bool allowed(PauseReason reason, Continuation continuation);
 [[nodiscard]] Continuation default_continuation(PauseReason reason);
 
-// What happens at a pause's deadline. `expire`: the call expires. `deny`: it is denied. `done`: the
+// The action at a pause's deadline. `expire`: the call expires. `deny`: it is denied. `done`: the
 // deadline is the awaited outcome (a timer).
 enum class OnDeadline : std::uint8_t { expire, deny, done };
 
@@ -113,8 +114,8 @@ struct Join {
     friend bool operator==(Join const&, Join const&) = default;
 };
 
-// What happens to a turn when its external agent (ACP) exits during it. `resume`: the agent is
-// started again and continues; `ask`: the session is paused until a person resumes it.
+// The action when an external agent (ACP) exits during a turn. `resume`: the agent is started again
+// and continues; `ask`: the session is paused until a person resumes it.
 enum class OnRestart : std::uint8_t { resume, ask };
 
 // The agent's configuration for one turn. Written into turn_started, so that replay needs no
@@ -135,7 +136,7 @@ struct TurnTerms {
     friend bool operator==(TurnTerms const&, TurnTerms const&) = default;
 };
 
-// Who may answer a pause, and how many of them must agree.
+// The people who may answer a pause, and how many of them must agree.
 struct AnswerTerms {
     // Names or "role:…"; empty: anyone with the right to answer.
     std::vector<std::string> from = {};
@@ -144,7 +145,7 @@ struct AnswerTerms {
     friend bool operator==(AnswerTerms const&, AnswerTerms const&) = default;
 };
 
-// What a call waits for. A decision refuses terms that are not valid().
+// The outcome that a call waits for. A decision refuses terms that are not valid().
 struct PauseTerms {
     PauseReason reason = PauseReason::tool_result;
     Continuation continuation = Continuation::tool_response;
@@ -157,7 +158,8 @@ struct PauseTerms {
     std::optional<Duration> timeout = {};
     std::optional<Duration> estimated = {};
     OnDeadline on_deadline = OnDeadline::expire;
-    // Who is asked at the deadline, for the same time again; on_deadline applies after that.
+    // The people who are asked at the deadline, for the same time again; on_deadline applies after
+    // that.
     std::vector<std::string> escalate_to = {};
     // Interval at which the tool is polled (PollTool) for the result, with continuation
     // tool_response only.
@@ -175,7 +177,7 @@ struct PauseTerms {
     // stores it outside the journal: no event and no state holds it.
     std::string webhook_secret = {};
     TaskNo task = 0;  // set: the call waits for the end of this task's run
-    // How many files an answer may have; 0 unless the continuation is `message`.
+    // Maximum number of files of an answer; 0 unless the continuation is `message`.
     std::uint32_t files = 0;
     bool always_ask = false;  // no standing rule ever answers it
     // Digest of the question's gate and tool as they are configured. A standing rule answers only
@@ -186,8 +188,8 @@ struct PauseTerms {
     [[nodiscard]] bool valid() const;
 };
 
-// What the core needs of a tool's declaration. Written with the call, so that replay needs no tool
-// registry.
+// The part of a tool's declaration that the core needs. Written with the call, so that replay needs
+// no tool registry.
 struct ToolTerms {
     CrashPolicy crash = CrashPolicy::never;
     std::vector<PauseReason> may_pause = {};  // empty: the tool never pauses
@@ -255,7 +257,8 @@ struct RuleTerms {
     RuleScope scope = RuleScope::session;
     // Arguments that must be equal to those that the person saw; empty: all of them.
     std::vector<std::string> match = {};
-    // How long it answers; nullopt: as long as its session. REQUIRED with scope project.
+    // The rule answers for this time; nullopt: as long as its session exists. REQUIRED with scope
+    // project.
     std::optional<Duration> lifetime = {};
     friend bool operator==(RuleTerms const&, RuleTerms const&) = default;
 };

@@ -144,8 +144,8 @@ template <class Visit> struct Fields {
         of("how", c.how);
         of("program", c.program);
     }
-    void operator()(AgentNews& c) const { of("news", c.what); }
-    void operator()(AgentReply& c) const { of("news", c.last); }
+    void operator()(AgentReport& c) const { of("output", c.what); }
+    void operator()(AgentReply& c) const { of("output", c.last); }
     void operator()(AgentAsk& c) const {
         of("call", c.spec);
         of("terms", c.terms);
@@ -270,7 +270,7 @@ struct Unusable {
     Body operator()(PollOutcome const& c) const {
         return PollOutcome{c.pending, c.since, Failed{"the tool's " + why}, c.digest};
     }
-    Body operator()(AgentNews c) const {
+    Body operator()(AgentReport c) const {
         c.what.body = {};
         return c;
     }
@@ -297,7 +297,7 @@ constexpr bool is_outcome = std::is_same_v<T, ModelFailure> || std::is_same_v<T,
                             std::is_same_v<T, AgentFailure> || std::is_same_v<T, ModelReply> ||
                             std::is_same_v<T, ToolOutcome> || std::is_same_v<T, GateOutcome> ||
                             std::is_same_v<T, TurnOutcome> || std::is_same_v<T, PollOutcome> ||
-                            std::is_same_v<T, AgentNews> || std::is_same_v<T, AgentReply> ||
+                            std::is_same_v<T, AgentReport> || std::is_same_v<T, AgentReply> ||
                             std::is_same_v<T, AgentTyped> || std::is_same_v<T, AgentAsk>;
 
 }  // namespace

@@ -129,9 +129,9 @@ TEST(Admit, GateAndInterceptor_WithAValueThatIsNotJson_Refuse) {
     EXPECT_TRUE(std::get<GateOutcome::Deny>(gate.what).message.starts_with("the gate's input"));
     auto const turn = admitted(TurnOutcome{1, false, {}, Json::trusted("[")});
     EXPECT_TRUE(turn.refused && turn.refused->starts_with("the interceptor's context"));
-    auto const told = admitted(TurnOutcome{1, true, {}, Json::trusted("[")});
-    EXPECT_FALSE(told.refused);
-    EXPECT_TRUE(told.context.is_null());
+    auto const out = admitted(TurnOutcome{1, true, {}, Json::trusted("[")});
+    EXPECT_FALSE(out.refused);
+    EXPECT_TRUE(out.context.is_null());
 }
 
 TEST(Admit, ModelReply_ThatIsNotJson_IsTheModelsFailure) {
@@ -150,14 +150,14 @@ TEST(Admit, ModelReply_ThatIsNotJson_IsTheModelsFailure) {
 }
 
 TEST(Admit, ExternalAgent_WithAValueThatIsNotJson_LosesThatValueOnly) {
-    AgentNews news;
-    news.what.body = Json::trusted("{");
-    news.what.title = bad_text;
-    auto const told = admitted(news);
-    EXPECT_TRUE(told.what.body.is_null());
-    EXPECT_EQ(told.what.title, "\uFFFD\uFFFD go");
+    AgentReport report;
+    report.what.body = Json::trusted("{");
+    report.what.title = bad_text;
+    auto const out = admitted(report);
+    EXPECT_TRUE(out.what.body.is_null());
+    EXPECT_EQ(out.what.title, "\uFFFD\uFFFD go");
     AgentReply reply;
-    reply.last = news.what;
+    reply.last = report.what;
     EXPECT_FALSE(admitted(reply).last);
 }
 

@@ -382,10 +382,10 @@ inline constexpr auto rows<AgentPrompted> =
                field("viewSeq", &AgentPrompted::view_seq), field("epoch", &AgentPrompted::epoch),
                field("marker", &AgentPrompted::marker));
 template <>
-inline constexpr auto rows<AgentAttached> =
-    std::tuple(field("acpSessionID", &AgentAttached::acp_session),
-               field("how", &AgentAttached::how), maybe("program", &AgentAttached::program),
-               maybe("told", &AgentAttached::told), maybe("mode", &AgentAttached::mode));
+inline constexpr auto rows<AgentAttached> = std::tuple(
+    field("acpSessionID", &AgentAttached::acp_session), field("how", &AgentAttached::how),
+    maybe("program", &AgentAttached::program), maybe("told", &AgentAttached::history_repeated),
+    maybe("mode", &AgentAttached::mode));
 template <>
 inline constexpr auto rows<AgentDetached> =
     std::tuple(field("error", &AgentDetached::error), maybe("retryAt", &AgentDetached::retry_at),

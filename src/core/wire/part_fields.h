@@ -235,11 +235,11 @@ inline constexpr auto rows<Mail> = std::tuple(
     field("sent", &Mail::sent), maybe("expires", &Mail::expires), Inline(&Mail::trace));
 
 template <>
-inline constexpr auto rows<News> =
-    std::tuple(field("kind", &News::kind, NewsKind::plan), maybe("begins", &News::begins),
-               only([](News const& news) { return news.kind == NewsKind::tool; },
-                    field("toolCallID", &News::tool_call), field("status", &News::status),
-                    maybe("title", &News::title)),
-               field("body", &News::body));
+inline constexpr auto rows<AgentOutput> = std::tuple(
+    field("kind", &AgentOutput::kind, AgentOutputKind::plan), maybe("begins", &AgentOutput::begins),
+    only([](AgentOutput const& output) { return output.kind == AgentOutputKind::tool; },
+         field("toolCallID", &AgentOutput::tool_call), field("status", &AgentOutput::status),
+         maybe("title", &AgentOutput::title)),
+    field("body", &AgentOutput::body));
 
 }  // namespace dormouse::wire

@@ -6,9 +6,9 @@
 
 namespace dormouse::wire {
 
-// RunEnded::said: parts of a reply at the sender, written as their text for the receiver.
-struct SaidForm : Form<Json> {
-    static void write(json::Writer& out, Json const& said, FieldContext const& context);
+// RunEnded::reply: parts of a reply at the sender, written as their text for the receiver.
+struct ReplyForm : Form<Json> {
+    static void write(json::Writer& out, Json const& reply, FieldContext const& context);
 };
 
 template <>
@@ -26,7 +26,7 @@ template <>
 inline constexpr auto rows<RunEnded> =
     std::tuple(field("task", &RunEnded::task), field("run", &RunEnded::run),
                field("finishReason", &RunEnded::finish, FinishReason::error),
-               field<SaidForm>("said", &RunEnded::said), field("error", &RunEnded::error),
+               field<ReplyForm>("said", &RunEnded::reply), field("error", &RunEnded::error),
                field("gone", &RunEnded::gone));
 template <>
 inline constexpr auto rows<RunProgress> =

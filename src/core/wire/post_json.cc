@@ -31,8 +31,8 @@ Json text_of(Json const& parts) {
 
 }  // namespace
 
-void SaidForm::write(json::Writer& out, Json const& said, FieldContext const&) {
-    out.value(text_of(said));
+void ReplyForm::write(json::Writer& out, Json const& reply, FieldContext const&) {
+    out.value(text_of(reply));
 }
 
 std::string write_post(OutboxBody const& what) {

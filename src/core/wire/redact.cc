@@ -133,12 +133,12 @@ public:
         return out.end_object().end_array().end_object().json();
     }
     // What an external agent reports. Members of an object are read with defaults.
-    void news(News& what) const {
+    void output(AgentOutput& what) const {
         text(what.title);
-        if (what.kind == NewsKind::message) return parts(what.body);
-        if (what.kind == NewsKind::tool)
+        if (what.kind == AgentOutputKind::message) return parts(what.body);
+        if (what.kind == AgentOutputKind::tool)
             what.body = json::Writer().begin_object().member("output", text_).end_object().json();
-        if (what.kind == NewsKind::plan) object(what.body);
+        if (what.kind == AgentOutputKind::plan) object(what.body);
     }
     // The digest stays: the receipt has it, too.
     void submission(Submission& what) const {
@@ -293,7 +293,9 @@ struct Remove {
         for (std::string* const gone : {&e.error, &e.progress, &e.reason}) cover.text(*gone);
         return true;
     }
-    bool operator()(AgentUpdate& e) const { return is_message(seq) && (cover.news(e.what), true); }
+    bool operator()(AgentUpdate& e) const {
+        return is_message(seq) && (cover.output(e.what), true);
+    }
     bool operator()(AgentDetached& e) const {
         if (!is_message(seq)) return false;
         for (std::string& title : e.lost) cover.text(title);

@@ -12,9 +12,9 @@ namespace dormouse::wire {
 // Errors: internal (the text is not that of a rule).
 [[nodiscard]] Result<session::StandingRule> read_rule(std::string_view text);
 
-// Whether these arguments match those of the rule: all members if it names none; else they have the
-// same names, and the named members are equal. Values are compared in canonical form: 1 and 1.0 are
-// equal, texts are compared byte for byte, and nothing is normalised.
+// Returns true if these arguments match those of the rule: all members if it names none; else they
+// have the same names, and the named members are equal. Values are compared in canonical form: 1
+// and 1.0 are equal, texts are compared byte for byte, and nothing is normalised.
 [[nodiscard]] bool matches(session::StandingRule const& rule, Json const& input,
                            Sha256 const& input_digest);
 

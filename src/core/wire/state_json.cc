@@ -237,14 +237,14 @@ inline constexpr auto rows<PermissionAnswer> = std::tuple(
     field("digest", &PermissionAnswer::input_digest),
     field("approved", &PermissionAnswer::approved),
     field("cancelled", &PermissionAnswer::cancelled), field("granted", &PermissionAnswer::granted),
-    field("told", &PermissionAnswer::told, true), maybe("shown", &PermissionAnswer::shown));
+    field("told", &PermissionAnswer::may_be_used, true), maybe("shown", &PermissionAnswer::shown));
 template <>
-inline constexpr auto rows<ProgramTurn> =
-    std::tuple(field("seen", &ProgramTurn::seen), field("updates", &ProgramTurn::updates),
-               field("message", &ProgramTurn::message), field("heard", &ProgramTurn::heard),
-               field("goOn", &ProgramTurn::go_on),
-               field<EntriesForm<decltype(ProgramTurn::tools)>>("tools", &ProgramTurn::tools),
-               field("lost", &ProgramTurn::lost), field("verdicts", &ProgramTurn::permissions));
+inline constexpr auto rows<ProgramTurn> = std::tuple(
+    field("seen", &ProgramTurn::seen), field("updates", &ProgramTurn::updates),
+    field("message", &ProgramTurn::message), field("heard", &ProgramTurn::prompt_received),
+    field("goOn", &ProgramTurn::continues),
+    field<EntriesForm<decltype(ProgramTurn::tools)>>("tools", &ProgramTurn::tools),
+    field("lost", &ProgramTurn::lost), field("verdicts", &ProgramTurn::permissions));
 
 template <>
 inline constexpr auto rows<OpenTurn> = std::tuple(
@@ -285,15 +285,14 @@ inline constexpr auto rows<Task> = std::tuple(
     maybe("progress", &Task::progress), field("error", &Task::error), field("by", &Task::by));
 
 template <>
-inline constexpr auto rows<InboxItem> =
-    std::tuple(field("mailID", &InboxItem::id), field("number", &InboxItem::number),
-               field("seq", &InboxItem::seq), field("hold", &InboxItem::hold),
-               field("by", &InboxItem::by), field("until", &InboxItem::until),
-               maybe("expires", &InboxItem::expires), maybe("raised", &InboxItem::raised),
-               only([](InboxItem const& item) { return item.raised != 0; },
-                    field("before", &InboxItem::before)),
-               maybe("rewrites", &InboxItem::rewrites), Inline(&InboxItem::thread),
-               Inline(&InboxItem::trace));
+inline constexpr auto rows<InboxItem> = std::tuple(
+    field("mailID", &InboxItem::id), field("number", &InboxItem::number),
+    field("seq", &InboxItem::seq), field("hold", &InboxItem::hold), field("by", &InboxItem::by),
+    field("until", &InboxItem::until), maybe("expires", &InboxItem::expires),
+    maybe("raised", &InboxItem::raised),
+    only([](InboxItem const& item) { return item.raised != 0; },
+         field("before", &InboxItem::before)),
+    maybe("rewrites", &InboxItem::rewrites), Inline(&InboxItem::thread), Inline(&InboxItem::trace));
 
 struct StateParentRow {
     static void write(json::Writer& out, State const& from, FieldContext const&) {

@@ -26,8 +26,8 @@ void expect_same_after_a_round_trip(Given const& given) {
 TEST(StateJson, Snapshot_OfAnyScenario_EqualsTheFold) {
     for (std::uint32_t seed = 0; seed < 400; ++seed) {
         SCOPED_TRACE(seed);
-        auto const told = wire::testing::story(seed, 10 + static_cast<int>(seed % 50));
-        expect_same_after_a_round_trip(told);
+        auto const sample = wire::testing::story(seed, 10 + static_cast<int>(seed % 50));
+        expect_same_after_a_round_trip(sample);
     }
 }
 
@@ -36,19 +36,19 @@ TEST(StateJson, Snapshot_OfAnyScenario_EqualsTheFold) {
 TEST(StateJson, Snapshot_PlusTheRestOfTheJournal_EqualsTheFold) {
     for (std::uint32_t seed = 0; seed < 60; ++seed) {
         SCOPED_TRACE(seed);
-        auto const told = wire::testing::story(seed, 40);
-        auto const& log = told.archive.log;
+        auto const sample = wire::testing::story(seed, 40);
+        auto const& log = sample.archive.log;
         State state;
-        state.id = told.id;
+        state.id = sample.id;
         for (std::size_t i = 0; i < log.size(); ++i) {
             apply(state, log[i]);
             if (i == log.size() / 2) {
-                auto read = read_state(told.id, write_state(state));
+                auto read = read_state(sample.id, write_state(state));
                 ASSERT_TRUE(read);
                 state = std::move(*read);
             }
         }
-        EXPECT_TRUE(state == told.state);
+        EXPECT_TRUE(state == sample.state);
     }
 }
 
@@ -131,8 +131,9 @@ TEST(StateJson, Snapshot_HasAnExternalAgentDuringATurn) {
     (void)given.when(AgentAttach{1, 1, 1, "s0", "new", "fake 1"});
     (void)given.when(AgentAttach{1, 1, 1, "s1", "new", "fake 1"});
     ASSERT_EQ(given.state.acp_left, (std::set<std::string>{"s0"}));
-    News work{NewsKind::tool, Json::trusted("{}"), false, "t1", "ls", AgentToolStatus::pending};
-    (void)given.when(AgentNews{1, 1, 1, 1, work});
+    AgentOutput work{AgentOutputKind::tool,   Json::trusted("{}"), false, "t1", "ls",
+                     AgentToolStatus::pending};
+    (void)given.when(AgentReport{1, 1, 1, 1, work});
     AgentAsk ask{1, 1, 1, 1, plain("acp:execute"), pause_for(PauseReason::approval)};
     ask.spec.ask = ask.spec.ask_attempt = 1;
     ask.spec.input_digest = sha256(json::canonical(ask.spec.input));
@@ -194,16 +195,16 @@ TEST(StateJson, NoSnapshot_IsIgnored) {
 }
 
 TEST(StateJson, Base_OfAnotherFormat_IsRefusedAsNewer) {
-    auto const told = wire::testing::story(1, 20);
-    std::string frame = pack_base(told.state, Time(), told.state.head, {});
-    auto const read = base_state(told.id, frame);
+    auto const sample = wire::testing::story(1, 20);
+    std::string frame = pack_base(sample.state, Time(), sample.state.head, {});
+    auto const read = base_state(sample.id, frame);
     ASSERT_TRUE(read && *read);
-    EXPECT_TRUE(**read == told.state);
+    EXPECT_TRUE(**read == sample.state);
     std::string const format = "," + std::to_string(base_format) + "]";
     std::size_t const at = frame.rfind(format);
     ASSERT_NE(at, std::string::npos);
     frame.replace(at, format.size(), "," + std::to_string(base_format + 1) + "]");
-    auto const newer = base_state(told.id, frame);
+    auto const newer = base_state(sample.id, frame);
     ASSERT_FALSE(newer);
     EXPECT_EQ(newer.error().code, Code::newer_format);
 }

@@ -1,7 +1,7 @@
 #pragma once
 // Loads the first token: $DORMOUSE_TOKEN when set, and the one in DIR/token (mode 0600), which is
-// created when absent; and the server's keys. What several processes on one store must have in
-// common comes from the store; the files then have what it says.
+// created when absent; and the server's keys. Secrets that several processes on one store share
+// come from the store, which then determines the files.
 
 #include <dormouse/error.h>
 

@@ -105,7 +105,7 @@ std::string out_of_bounds(Member const& member, bool too_small) {
 
 }  // namespace
 
-// What is counted, and how it is refused.
+// Checks the bounds of a member.
 void Body::check_bounds(Member const& member, json::View value) {
     using Type = Member::Type;
     std::int64_t count = member.least;

@@ -25,7 +25,7 @@ public:
     // One of several shapes: only names are checked. The names' texts outlive this.
     Body(json::View object, std::string pointer, std::vector<std::string_view> const& known);
 
-    // Absent or null: nullopt. Of another type: bad_value.
+    // Absent or null: nullopt. Another type: bad_value.
     [[nodiscard]] std::optional<std::string> string(std::string_view name);
     [[nodiscard]] std::optional<std::int64_t> integer(std::string_view name);
     [[nodiscard]] std::optional<bool> boolean(std::string_view name);

@@ -61,7 +61,7 @@ using MessageText = NumberText<'m', 's', 'g'>;
 using ReceiptText = NumberText<'r', 'c', 'p'>;
 using TaskText = NumberText<'t', 's', 'k'>;
 
-// What the schema has besides the type.
+// The part of a schema besides the type.
 struct Facts {
     std::string_view about = {};
     std::string_view words = {};  // the only values, separated by spaces

@@ -12,12 +12,12 @@ namespace dormouse::http {
 using namespace dormouse::session;  // what writes and describes objects alone includes this
 
 template <>
-inline constexpr auto rows<Actor> = object("Actor", "Who did it.", field("type", &Actor::type),
+inline constexpr auto rows<Actor> = object("Actor", "The originator.", field("type", &Actor::type),
                                            field("name", or_null(&Actor::name)));
 template <>
 inline constexpr auto rows<Trouble> =
     object("Trouble",
-           "What went wrong with a turn or session. Codes: model_failed, model_refused, "
+           "The failure of a turn or session. Codes: model_failed, model_refused, "
            "step_limit, budget_reached, agent_crashed, agent_lost_session, agent_gone.",
            field("code", &Trouble::code), field("message", &Trouble::message));
 
@@ -33,7 +33,7 @@ inline constexpr auto rows<UsageSource> = object(
        field("reasoningTokens", &Usage::reasoning_tokens),
        field("cacheWrittenTokens", &Usage::cache_written_tokens),
        field("cost", [](Usage const& usage) { return wire::cost_json(usage.cost); },
-             {.about = "What it cost by the prices of the models, in millionths of each currency; "
+             {.about = "The cost by the prices of the models, in millionths of each currency; "
                        "null: no price was known.",
               .more = R"("type":["object","null"],"additionalProperties":{"type":"integer"})"})),
     field("steps", &UsageSource::steps));
@@ -98,7 +98,7 @@ struct ActivitySource {
 };
 template <>
 inline constexpr auto rows<ActivitySource> =
-    OneOf{"Activity", "What a session is doing; in every status.", &ActivitySource::now};
+    OneOf{"Activity", "The current activity of a session; in every status.", &ActivitySource::now};
 [[nodiscard]] ActivitySource activity_of(State const& state);
 
 struct LastTurnSource {
@@ -132,7 +132,7 @@ inline constexpr auto rows<State> = object(
     of(&State::base, maybe("historyAfter", or_null(&HistoryBase::through),
                            "Only there when retention has removed what was up to this event.")),
     field("seq", &State::head, "Number of its newest event; also its ETag."),
-    field("messageCount", message_count, "How many messages its list has."),
+    field("messageCount", message_count, "Number of messages in its list."),
     field("usage", [](State const& s) { return UsageSource{s.usage, s.steps}; }),
     field("error", &State::trouble),
     field("lastTurn",
@@ -170,7 +170,7 @@ inline constexpr auto rows<TurnSource> = object(
            .words = "paused stop length refusal step_limit cancelled error budget"}),
     of(&TurnSource::turn,
        field("cancelReason", or_null(&wire::TurnView::cancel_reason),
-             "What was given as the reason of a cancel, or null."),
+             "The given reason of a cancel, or null."),
        nested("cause", "", field("type", &wire::TurnView::cause), field("by", &wire::TurnView::by),
               field("ref", [](auto const&) { return std::optional<std::string>(); })),
        field("step", &wire::TurnView::step)),
@@ -219,7 +219,7 @@ inline constexpr auto rows<ReceiptSource> = object(
        field("seq", &Receipt::seq)),
     field("consumed", &ReceiptSource::consumed));
 
-// What capabilities get of a receipt.
+// The part of a receipt that capabilities get.
 struct BriefReceipt {
     Ref<Receipt> receipt;
 };
@@ -230,11 +230,12 @@ inline constexpr auto rows<BriefReceipt> =
               field("digest", &Receipt::digest), field("at", &Receipt::at)));
 
 template <>
-inline constexpr auto rows<Vote> = object(
-    "Vote", "One of several votes.", field("by", &Vote::by), field("approved", &Vote::approved),
-    field("digest", &Vote::digest,
-          "What it was given for: votes count together only if their digests are equal."),
-    field("at", &Vote::at));
+inline constexpr auto rows<Vote> = object("Vote", "One of several votes.", field("by", &Vote::by),
+                                          field("approved", &Vote::approved),
+                                          field("digest", &Vote::digest,
+                                                "Digest of the content that it applies to: votes "
+                                                "count together only if their digests are equal."),
+                                          field("at", &Vote::at));
 
 template <>
 inline constexpr auto rows<wire::ProgressView> = object(
@@ -303,21 +304,22 @@ inline constexpr auto rows<PendingSource> = object(
           field("continuation", &PauseTerms::continuation),
           field("message", or_null(&PauseTerms::message)), field("form", &PauseTerms::form),
           field("schema", &PauseTerms::schema, "JSON Schema of the outcome, or null."),
-          field("files", &PauseTerms::files, "How many files the answer may have."),
+          field("files", &PauseTerms::files, "Maximum number of files of the answer."),
           field("placeholder", &PauseTerms::placeholder),
           field("webhookURL", or_null(&PauseTerms::webhook_url)),
           field("externalRef", or_null(&PauseTerms::external_ref)),
           field("estimatedDuration", &PauseTerms::estimated)),
        field("timeout", &wire::PauseView::deadline, "Deadline, in ms since the epoch.")),
-    nested("answer",
-           "Who may answer, and how many equal approvals are needed; one denial is enough.",
-           field("from", &PendingSource::answerers),
-           of(&PendingSource::pause,
-              of(&wire::PauseView::terms,
-                 field("escalateTo", &PauseTerms::escalate_to,
-                       "Who is asked when the deadline passes; the call then has a new one."),
-                 of(&PauseTerms::answer, field("need", &AnswerTerms::need)))),
-           of(&PendingSource::pause, field("votes", &wire::PauseView::votes))),
+    nested(
+        "answer",
+        "The people who may answer, and how many equal approvals are needed; one denial is enough.",
+        field("from", &PendingSource::answerers),
+        of(&PendingSource::pause, of(&wire::PauseView::terms,
+                                     field("escalateTo", &PauseTerms::escalate_to,
+                                           "The people who are asked when the deadline passes; the "
+                                           "call then has a new one."),
+                                     of(&PauseTerms::answer, field("need", &AnswerTerms::need)))),
+        of(&PendingSource::pause, field("votes", &wire::PauseView::votes))),
     of(&PendingSource::pause, field("progress", &wire::PauseView::progress, "The last 20."),
        field("progressCount", &wire::PauseView::progress_count)),
     field("inDoubt", &PendingSource::in_doubt),
@@ -328,7 +330,7 @@ inline constexpr auto rows<PendingSource> = object(
     field("result", &PendingSource::result), field("error", &PendingSource::error),
     field("decision", &PendingSource::decision),
     field("cancelReason", or_null(&PendingSource::cancel_reason),
-          "What was given as the reason of a cancel, or null."),
+          "The given reason of a cancel, or null."),
     field("receipt", &PendingSource::receipt));
 
 // ---- Task
@@ -347,7 +349,7 @@ inline constexpr auto rows<TaskSource> =
            of(&TaskSource::parent, field("parentID", &State::id)),
            of(&TaskSource::task, field("agentID", &wire::TaskView::agent),
               field("description", &wire::TaskView::description),
-              field("prompt", prompt_of, "What it was started with."),
+              field("prompt", prompt_of, "The prompt that it was started with."),
               field("status", &wire::TaskView::status),
               field("queued", &wire::TaskView::queued,
                     "Its run waits until fewer tasks of the session run (at most 8 at once)."),
@@ -356,7 +358,7 @@ inline constexpr auto rows<TaskSource> =
                     {.about = "Its last text in its newest run, once that has ended.",
                      .more = R"("type":["string","null"])"}),
               field("progress", or_null(&wire::TaskView::progress),
-                    "What it has reported of this run (report_progress)."),
+                    "Its reports of this run (report_progress)."),
               field("error", or_null(&wire::TaskView::error), "Why there is no result."),
               field("by", &wire::TaskView::by),
               nested("time", "", field("created", &wire::TaskView::created),

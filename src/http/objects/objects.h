@@ -20,8 +20,8 @@ using wire::message_object;
 [[nodiscard]] std::string receipt_object(session::Receipt const& receipt,
                                          std::optional<wire::Consumed> const& consumed);
 
-// What the event is about, as it stands now: a Session, Turn, Message, Part, PendingCall or
-// Task, or null.
+// Returns the current object of the event: a Session, Turn, Message, Part, PendingCall or Task, or
+// null.
 [[nodiscard]] std::string event_subject(session::State const& state, wire::History const& history,
                                         session::Event const& event, Time now);
 using wire::tool_part_object;

@@ -101,14 +101,16 @@ constexpr Member rule_members[] = {
                     {.about = "Names of the arguments that must be equal to those that were shown; "
                               "the others may differ. Left out: all.",
                      .more = R"("items":{"type":"string"})"}))),
-    between(1'000, 366 * day_ms,
-            integer("forMs", {.about = "How long it answers. Left out: 30 days for the project; "
-                                       "as long as the session."})),
+    between(
+        1'000, 366 * day_ms,
+        integer("forMs", {.about = "Time for which it answers. Left out: 30 days for the project; "
+                                   "as long as the session."})),
 };
 constexpr Member decision_members[] = {
     required(flag("approved")),
-    text("inputDigest", {.about = "What the person was shown: PendingCall.inputDigest.",
-                         .more = R"("pattern":"^sha256:[0-9a-f]{64}$")"}),
+    text("inputDigest",
+         {.about = "Digest of the arguments that the person was shown: PendingCall.inputDigest.",
+          .more = R"("pattern":"^sha256:[0-9a-f]{64}$")"}),
     text("reason"),
     any("arguments", {"Replaces the arguments of the call."}),
     any("content"),
@@ -130,11 +132,14 @@ constexpr Member asked_answer_members[] = {
     at_most(20, list("from", {.about = "Names, or role:answer, role:operate, role:admin. Left "
                                        "out: anyone with the right to answer.",
                               .more = answerer_items})),
-    between(1, 20, integer("need", {"How many must agree. Default: 1. One denial is enough."})),
+    between(
+        1, 20,
+        integer("need", {"Number of people who must agree. Default: 1. One denial is enough."})),
     flag("forbidRequester", {"The caller may not answer. Default: false."}),
-    at_most(20, list("escalateTo", {.about = "Who is asked when the deadline passes; the call then "
-                                             "waits as long again.",
-                                    .more = answerer_items})),
+    at_most(20, list("escalateTo",
+                     {.about = "The people who are asked when the deadline passes; the call then "
+                               "waits as long again.",
+                      .more = answerer_items})),
 };
 constexpr Member choice_members[] = {
     required(between(1, 200, text("title", {"The answer, if it is chosen."}))),
@@ -146,22 +151,22 @@ constexpr Member ask_members[] = {
          {.about = "approval: a person approves or denies. answer: a person answers. result: a job "
                    "reports its result. Default: answer with choices or a schema, else approval.",
           .words = "approval answer result"}),
-    text("tool", {.about = "What it is about, for lists and filters. Default: ask.",
+    text("tool", {.about = "Subject, for lists and filters. Default: ask.",
                   .more = R"("pattern":"^[A-Za-z0-9_.:/-]{1,128}$")"}),
     object("arguments",
            {.about = "Shown with the question; the decision is bound to them. At most 64 KiB.",
             .more = R"("properties":{},"additionalProperties":true)"}),
     between(1, 20,
-            list("choices", {.about = "Of kind answer: the answer is the title of one.",
+            list("choices", {.about = "Kind answer only: the answer is the title of one.",
                              .more = R"("items":{"$ref":"#/components/schemas/Choice"})"})),
     object("schema", {.about = "JSON Schema of the answer or the result, at most 32 KiB; other "
                                "values are refused, and the call still waits.",
                       .more = R"("properties":{},"additionalProperties":true)"}),
-    object("answer", {.about = "Who may answer. Not of kind result.",
+    object("answer", {.about = "The people who may answer. Not with kind result.",
                       .more = R"("$ref":"#/components/schemas/AskAnswerers")"}),
     between(1'000, year_ms,
             integer("withinMs", {"Time until the deadline. Default: none; of kind result a day."})),
-    text("onDeadline", {.about = "What happens at the deadline: the call expires, or an approval "
+    text("onDeadline", {.about = "The action at the deadline: the call expires, or an approval "
                                  "is denied. Default: expire.",
                         .words = "expire deny"}),
     between(1'000, year_ms,
@@ -280,12 +285,11 @@ constexpr Member token_members[] = {
     required(text("role", {.words = "admin operate answer read"})),
     at_most(64, list("projects", names)),
     at_most(64, list("agents", names)),
-    integer("ttlMs",
-            {.about = "How long it lives; a token without it does not expire, a link lives "
-                      "10 minutes.",
-             .more = R"("minimum":1000)"}),
+    integer("ttlMs", {.about = "Lifetime; a token without it does not expire, a link lives "
+                               "10 minutes.",
+                      .more = R"("minimum":1000)"}),
 };
-constexpr Member link_members[] = {required(text("code", {"What follows # in the link."}))};
+constexpr Member link_members[] = {required(text("code", {"The part after # in the link."}))};
 constexpr Member sign_in_members[] = {
     required(text("code")),
     text("next", {"The path of this server to go to afterwards."}),
@@ -295,7 +299,7 @@ constexpr Member device_members[] = {
     required(at_most(2'048, text("endpoint", {"The address at the push service."}))),
     required(at_most(128, text("p256dh", {"The browser's public key, in base64url."}))),
     required(at_most(32, text("auth", {"The browser's secret, in base64url."}))),
-    between(1, 100, text("label", {"What the person sees. Default: \"A browser\"."})),
+    between(1, 100, text("label", {"Name for the person. Default: \"A browser\"."})),
 };
 
 constexpr Member dry_run = flag("dryRun", {"Changes nothing. Default: false."});

@@ -121,7 +121,7 @@ runner::Asker Exchange::asker() const {
 
 Api::Api(Services services)
     : services_(services),
-      streams_(std::make_unique<Streams>(services.runner, services.loop, services.say)),
+      streams_(std::make_unique<Streams>(services.runner, services.loop, services.publish)),
       feed_streams_(
           std::make_unique<FeedStreams>(services.loop, services.journal, services.runner)),
       waits_(std::make_unique<Waits>(services_)),
@@ -172,7 +172,7 @@ void Api::appended_elsewhere(port::FeedRow const& row) {
     webhooks_->appended(row.project, *records);
 }
 
-void Api::said(Epoch from, std::string_view text) { streams_->said(from, text); }
+void Api::on_signal(Epoch from, std::string_view text) { streams_->on_signal(from, text); }
 
 bool Api::awaited() const {
     return streams_->count() > 0 || feed_streams_->count() > 0 || changes_->watched() ||
@@ -181,8 +181,8 @@ bool Api::awaited() const {
 
 // What a process that is gone kept for calls that had not paused is offered by all others: one of
 // them has the call.
-void Api::heard(port::Beat const& beat, Epoch self) {
-    shared_access_->heard(beat.access);
+void Api::on_heartbeat(port::Beat const& beat, Epoch self) {
+    shared_access_->on_heartbeat(beat.access);
     auto const before = std::exchange(others_, beat.nodes);
     std::erase_if(others_, [&](port::NodeRow const& row) {
         if (row.epoch == self) known_format_ = row.format;

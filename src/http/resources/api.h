@@ -62,7 +62,7 @@ struct Ages {
     std::optional<Duration> given_up = {};  // given-up webhook deliveries
 };
 
-// What handlers need; all of it outlives the API.
+// The objects that handlers use. They outlive the API.
 struct Services {
     port::Loop& loop;
     port::Journal& journal;
@@ -93,16 +93,16 @@ struct Services {
     std::function<Result<std::optional<port::TokenRow>>(Sha256 const&)> find_token = {};
     // The indexes beside the store. Empty: there are none.
     std::function<std::vector<port::IndexStatus>()> indexes = {};
-    // Says something to the other processes that use the store. Empty: there are none.
-    std::function<void(std::string_view)> say = {};
-    // Why this process does not hear those others at once; empty: it does, or there are none. May
+    // Sends a message to the other processes that use the store. Empty: there are none.
+    std::function<void(std::string_view)> publish = {};
+    // Returns why messages of those processes do not arrive; empty: they do, or there are none. May
     // be empty.
-    std::function<std::string()> speechless = {};
+    std::function<std::string()> signal_failure = {};
     // Why the store takes no writes, although it can be read; nullopt: it does. May be empty.
     std::function<std::optional<Error>()> unwritable = {};
     // Of the export of traces; nullopt: there is none. May be empty.
     std::function<std::optional<port::ExportStatus>()> exports = {};
-    // Of the continuous copy; nullopt: there is none. May be empty.
+    // The status of the continuous copy; nullopt: there is none. May be empty.
     std::function<std::optional<port::CopyStatus>()> copy = {};
     // Asks for an attempt to copy at once (CopyStatus::asked). Empty: nothing is copied.
     std::function<Result<std::uint64_t>()> copy_now = {};
@@ -155,19 +155,18 @@ public:
     // Called by the runner's observer; these match runner::Observer.
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta);
     void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records);
-    // Another process has made this append. Requests that wait for it are woken; the process that
-    // made it counts and logs it.
+    // Wakes requests that wait for this append of another process. That process counts and logs it.
     void appended_elsewhere(port::FeedRow const& row);
-    // Whether somebody waits here for what is appended.
+    // Returns true if a request or reader waits here for appends.
     [[nodiscard]] bool awaited() const;
-    // Another process that uses the store said this.
-    void said(Epoch from, std::string_view text);
-    // A heartbeat of this process, whose epoch is `self`, brought this.
-    void heard(port::Beat const& beat, Epoch self);
+    // Handles a message of another process that uses the store.
+    void on_signal(Epoch from, std::string_view text);
+    // Handles the store's reply to a heartbeat of this process, whose epoch is `self`.
+    void on_heartbeat(port::Beat const& beat, Epoch self);
     // The other processes that use the store, at the newest heartbeat.
     [[nodiscard]] std::vector<port::NodeRow> const& others() const { return others_; }
-    // Of a shared store, at the newest heartbeat: its format, and the newest one that this process
-    // writes. 0: of no shared store.
+    // The format of a shared store at the newest heartbeat, and the newest format that this process
+    // writes; 0: the store is not shared.
     [[nodiscard]] port::StoreFormat store_format() const { return store_format_; }
     [[nodiscard]] std::int64_t known_format() const { return known_format_; }
     void delivered(session::OutboxKey const& key, Result<session::Answer> const& answer) {

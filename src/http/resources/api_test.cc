@@ -332,7 +332,7 @@ TEST_F(PagesTest, ListsOfCalls_LongSession_ReadTheirOwnPartOnly) {
     effects.finish(session::PauseTerms());
     loop.run();
 
-    auto const reads = [&](std::string const& path, std::string const& told) {
+    auto const reads = [&](std::string const& path, std::string const& expected) {
         HttpRequest request;
         if (path.starts_with("/async-tool/")) request.query = {{"sessionID", session}};
         if (path.ends_with('*')) request.query.emplace_back("changedSince", as_of);
@@ -340,7 +340,7 @@ TEST_F(PagesTest, ListsOfCalls_LongSession_ReadTheirOwnPartOnly) {
         journal.store->bytes_read = 0;
         HttpReply const reply =
             send_with(std::move(request), path.substr(0, path.find_first_of("*+")));
-        EXPECT_TRUE(reply.body.contains(told)) << path << reply.body;
+        EXPECT_TRUE(reply.body.contains(expected)) << path << reply.body;
         return journal.store->bytes_read;
     };
     EXPECT_LE(reads("/async-tool/pending", open), 200'000U);

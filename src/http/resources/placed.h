@@ -9,7 +9,7 @@
 
 namespace dormouse::http {
 
-// Whether the session continues only on a process that does not work at present.
+// Returns true if the session continues only on a process that does not run now.
 [[nodiscard]] bool waits_for_node(Api const& api, std::string const& node);
 
 // Why this process cannot reach the session's program; nullopt: it can. Names the one that can.

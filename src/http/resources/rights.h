@@ -1,7 +1,7 @@
 #pragma once
-// What a request needs: a role, and that every resource it names belongs to a project of the token.
-// Checked in one place before the handler; for submissions by the lane that decides them. A
-// resource of another project is reported as not found (P8).
+// The rights that a request needs: a role, and that every resource it names belongs to a project of
+// the token. Checked in one place before the handler; for submissions by the lane that decides
+// them. A resource of another project is reported as not found (P8).
 
 #include <dormouse/error.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What handlers share: reads of sessions, numbers of a query, bodies read off the loop, waits.
+// Shared by handlers: reads of sessions, numbers of a query, bodies read off the loop, waits.
 
 #include "http/objects/body.h"
 #include "http/resources/api.h"

@@ -15,8 +15,8 @@ constexpr std::size_t missing_max = 10'000;
 
 }  // namespace
 
-void SharedAccess::heard(std::uint64_t changes) {
-    if (std::exchange(heard_, changes) != changes) read();
+void SharedAccess::on_heartbeat(std::uint64_t changes) {
+    if (std::exchange(known_changes_, changes) != changes) read();
 }
 
 std::shared_ptr<void> SharedAccess::changing() {

@@ -26,10 +26,10 @@ public:
     SharedAccess(Services& services, std::function<void()> changed)
         : services_(services), changed_(std::move(changed)) {}
 
-    // The store has counted this many changes. Reads again if some of them are new.
-    void heard(std::uint64_t changes);
-    // This process changes something, until the handle is gone: what was read meanwhile does not
-    // count.
+    // Reads again if the store has counted more changes than at the last heartbeat.
+    void on_heartbeat(std::uint64_t changes);
+    // Marks a change by this process until the handle is destroyed; anything read meanwhile is
+    // ignored.
     [[nodiscard]] std::shared_ptr<void> changing();
 
     // Whether the request has a token or cookie that this process does not know and that another
@@ -66,7 +66,7 @@ private:
 
     Services& services_;
     std::function<void()> const changed_;
-    std::optional<std::uint64_t> heard_ = {};
+    std::optional<std::uint64_t> known_changes_ = {};
     bool reading_ = false;
     bool again_ = false;  // there were changes while it was being read
     std::shared_ptr<Changes> const own_ = std::make_shared<Changes>();

@@ -12,7 +12,7 @@ namespace dormouse::http {
 class Waits {
 public:
     struct Wait;
-    // How late a wait may end after its time is over or its client has gone.
+    // A wait ends at most this much after its time is over or its client has disconnected.
     static constexpr Duration sweep_every{250};
 
     explicit Waits(Services& services) : services_(services) {}

@@ -91,10 +91,10 @@ TEST_F(ChangesTest, StepBackOverRestart_ReturnsChangesOfBothProcesses) {
     restart_all();
     loop.advance(Duration(10));
     progress(second);
-    Pendings const heard = poll(since);
-    EXPECT_NE(std::ranges::find(heard, first), heard.end());
-    EXPECT_NE(std::ranges::find(heard, second), heard.end());
-    EXPECT_EQ(std::ranges::find(heard, third), heard.end());
+    Pendings const received = poll(since);
+    EXPECT_NE(std::ranges::find(received, first), received.end());
+    EXPECT_NE(std::ranges::find(received, second), received.end());
+    EXPECT_EQ(std::ranges::find(received, third), received.end());
 }
 
 TEST_F(ChangesTest, RestartWithoutStep_ReturnsOnlyLaterChanges) {

@@ -61,7 +61,7 @@ void Drafts::keep(Draft& draft, Part& part, std::string_view text) {
     }
 }
 
-// What lies before the piece and is not here is durable.
+// Text before the piece that is missing here is durable.
 std::string Drafts::mirror(SessionId session, Piece const& piece, Seq known) {
     AskModel const ask{.turn = piece.of.turn, .step = piece.of.step, .attempt = piece.of.attempt};
     Draft& draft = drafts_[session];
@@ -127,7 +127,8 @@ void Drafts::appended(SessionId session, std::vector<wire::RecordPtr> const& rec
         }
         auto const* const update = std::get_if<AgentUpdate>(&body);
         if (update && update->attempt > 0) found->second.updates = update->number;
-        if (!update || update->what.kind != NewsKind::message || !found->second.whole) continue;
+        if (!update || update->what.kind != AgentOutputKind::message || !found->second.whole)
+            continue;
         json::View(update->what.body).elements([&](json::View part) {
             bool const thought = part["type"].string_or("") == "reasoning";
             confirm(found->second, thought ? port::Delta::Kind::reasoning : port::Delta::Kind::text,

@@ -29,8 +29,8 @@ public:
     // it; empty: nothing. `known`: the session's newest event of which the caller knows that it
     // does not void the piece.
     [[nodiscard]] std::string mirror(SessionId session, Piece const& piece, Seq known);
-    // Removes what these durable records contain or void. What another process appended may be
-    // read twice: those that mirror() already knew of remove nothing.
+    // Removes the text that these durable records contain or make void. Records of another process
+    // may be read twice: those that mirror() already knew of remove nothing.
     void appended(SessionId session, std::vector<wire::RecordPtr> const& records);
     // Forgets the session's draft.
     void erase(SessionId session) { drafts_.erase(session); }
@@ -38,7 +38,7 @@ public:
     // Returns the frames of the draft so far, one for each part that is not durable yet. Empty:
     // this turn has no draft.
     [[nodiscard]] std::string so_far(SessionId session, TurnNo turn) const;
-    // What the session's draft is of; nullopt: it has none.
+    // Returns the reply that the session's draft belongs to; nullopt: there is no draft.
     [[nodiscard]] std::optional<Writing> writing(SessionId session) const;
     // Returns what follows `place` in the draft, at most `bytes`, and moves it there; a place
     // in another draft counts as the beginning. nullopt: nothing follows, the draft is too long, or

@@ -28,7 +28,7 @@ protected:
         update.attempt = 1;
         update.number = 1;
         update.turn = 1;
-        update.what.kind = NewsKind::message;
+        update.what.kind = AgentOutputKind::message;
         update.what.body = Json::trusted(std::string(parts));
         durable(std::move(update));
     }

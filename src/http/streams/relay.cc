@@ -29,53 +29,53 @@ std::string next_text(Drafts const& drafts, SessionId session, DraftPlace& place
 }  // namespace
 
 void Relay::opened(SessionId session) {
-    ask(session, heard_[session]);
+    ask(session, remote_drafts_[session]);
     renew_later();
 }
 
 void Relay::caught_up(SessionId session) {
-    auto const found = heard_.find(session);
-    if (found != heard_.end() && found->second.state == Heard::State::early)
+    auto const found = remote_drafts_.find(session);
+    if (found != remote_drafts_.end() && found->second.state == RemoteDraft::State::early)
         ask(session, found->second);
 }
 
-void Relay::ask(SessionId session, Heard& heard) {
-    heard.state = Heard::State::asked;
-    say_read("again", {session});
+void Relay::ask(SessionId session, RemoteDraft& draft) {
+    draft.state = RemoteDraft::State::requested;
+    announce("again", {session});
 }
 
-void Relay::say_read(std::string_view name, std::vector<SessionId> const& sessions) {
+void Relay::announce(std::string_view name, std::vector<SessionId> const& sessions) {
     for (std::size_t first = 0; first < sessions.size(); first += named_max) {
         std::size_t const end = std::min(sessions.size(), first + named_max);
         json::Writer out;
         out.begin_object().key(name).begin_array();
         for (std::size_t i = first; i < end; ++i) out.value(sessions[i].text());
-        world_.say(out.end_array().end_object().take());
+        services_.publish(out.end_array().end_object().take());
     }
 }
 
 void Relay::renew_later() {
     if (std::exchange(renewing_, true)) return;
-    world_.loop.after(renew_every, scope_.guard([this] {
+    services_.loop.after(renew_every, scope_.guard([this] {
         renewing_ = false;
         renew();
     }));
 }
 
-// What was asked for may have been lost; nothing was, if nobody writes.
+// Requests that may have been lost are repeated.
 void Relay::renew() {
     std::vector<SessionId> read;
     std::vector<SessionId> again;
-    for (auto const& [session, heard] : heard_)
-        (heard.state == Heard::State::follows ? read : again).push_back(session);
-    say_read("read", read);
-    say_read("again", again);
+    for (auto const& [session, draft] : remote_drafts_)
+        (draft.state == RemoteDraft::State::following ? read : again).push_back(session);
+    announce("read", read);
+    announce("again", again);
     for (auto& [session, wanted] : wanted_) --wanted.renewals;
     std::erase_if(wanted_, [](auto const& one) { return one.second.renewals <= 0; });
-    if (!heard_.empty() || !wanted_.empty()) renew_later();
+    if (!remote_drafts_.empty() || !wanted_.empty()) renew_later();
 }
 
-void Relay::said(Epoch from, std::string_view text, Take const& take) {
+void Relay::on_message(Epoch from, std::string_view text, Take const& take) {
     if (auto const piece = read_piece(text)) return this->take(from, *piece, take);
     auto const json = json::check(text);
     if (!json) return;
@@ -99,7 +99,7 @@ void Relay::want(std::string_view list, bool again) {
 
 void Relay::added(SessionId session) {
     if (!wanted_.contains(session) || std::exchange(sending_, true)) return;
-    world_.loop.post(scope_.guard([this] { send(); }));
+    services_.loop.post(scope_.guard([this] { send(); }));
 }
 
 // Begins behind the session that was served last, so that each has its turn.
@@ -114,16 +114,16 @@ void Relay::send() {
     }
     sending_ = left < pieces_max || more;
     if (!sending_) return;
-    world_.loop.after(apart, scope_.guard([this] { send(); }));
+    services_.loop.after(apart, scope_.guard([this] { send(); }));
 }
 
 // Returns whether there may be more.
 bool Relay::send_some(SessionId session, Wanted& wanted, std::size_t& left) {
     for (std::size_t i = 0; i < each_max; ++i) {
         if (left == 0) return true;
-        std::string const text = next_text(world_.drafts, session, wanted.place, wanted.n);
+        std::string const text = next_text(services_.drafts, session, wanted.place, wanted.n);
         if (text.empty()) return false;
-        world_.say(text);
+        services_.publish(text);
         ++wanted.n;
         --left;
     }
@@ -131,18 +131,18 @@ bool Relay::send_some(SessionId session, Wanted& wanted, std::size_t& left) {
 }
 
 // The first piece counts from whomever it comes: a session has one process that writes.
-void Relay::take(Epoch from, SessionPiece const& said, Take const& take) {
-    auto const found = heard_.find(said.session);
-    if (found == heard_.end()) return;
-    Heard& heard = found->second;
-    if (said.piece.n == 0) heard = {Heard::State::follows, from, 0};
-    if (heard.state != Heard::State::follows) return;
-    if (heard.from != from || heard.next != said.piece.n) return ask(said.session, heard);
-    ++heard.next;
-    switch (take(said.session, said.piece)) {
+void Relay::take(Epoch from, SessionPiece const& received, Take const& take) {
+    auto const found = remote_drafts_.find(received.session);
+    if (found == remote_drafts_.end()) return;
+    RemoteDraft& draft = found->second;
+    if (received.piece.n == 0) draft = {RemoteDraft::State::following, from, 0};
+    if (draft.state != RemoteDraft::State::following) return;
+    if (draft.from != from || draft.next != received.piece.n) return ask(received.session, draft);
+    ++draft.next;
+    switch (take(received.session, received.piece)) {
         case Taken::done: return;
-        case Taken::early: heard.state = Heard::State::early; return;
-        case Taken::stale: return ask(said.session, heard);
+        case Taken::early: draft.state = RemoteDraft::State::early; return;
+        case Taken::stale: return ask(received.session, draft);
     }
 }
 

@@ -1,10 +1,11 @@
 #pragma once
-// Text of replies that one process of a shared store is writing, for readers at the others.
+// Passes the text of a reply that one process of a shared store is writing to the readers at the
+// other processes. On the loop.
 //
-// A process says which sessions have readers there, when one comes and every `renew_every`. The
-// process that writes a reply then says its draft so far and what follows, as pieces with numbers,
-// every `apart`. Who misses a number asks for the beginning again: a reader gets each byte once,
-// whatever is lost, and at last the durable reply. On the loop.
+// Each process announces the sessions that it has readers for, when a reader comes and every
+// `renew_every`. The writer then sends its draft from the start, as numbered pieces every `apart`.
+// A receiver that misses a number requests the draft from its start. So a reader gets each byte
+// once, whatever is lost, and in the end the durable reply.
 
 #include "base/scope.h"
 #include "http/streams/drafts.h"
@@ -20,13 +21,13 @@ namespace dormouse::http {
 
 class Relay {
 public:
-    struct World {
+    struct Services {
         port::Loop& loop;
         Drafts const& drafts;
-        // Says this to all other processes, which may not hear it.
-        std::function<void(std::string_view)> say;
+        // Sends this to all other processes. It may be lost.
+        std::function<void(std::string_view)> publish;
     };
-    // What became of a piece that follows those before it.
+    // The result of handing on the next piece.
     enum class Taken : std::uint8_t {
         done,   // sent to the readers, or not needed any more
         early,  // this process has not read yet that this reply is being written: see caught_up()
@@ -34,22 +35,23 @@ public:
     };
     using Take = std::function<Taken(SessionId, Piece const&)>;
 
-    explicit Relay(World world) : world_(std::move(world)) {}
+    explicit Relay(Services services) : services_(std::move(services)) {}
 
     // The session has its first reader here.
     void opened(SessionId session);
-    // It has none any more.
-    void closed(SessionId session) { heard_.erase(session); }
+    // The session has no reader here any more.
+    void closed(SessionId session) { remote_drafts_.erase(session); }
     // This process has read what another one appended to the session.
     void caught_up(SessionId session);
     // This process has added to the session's draft.
     void added(SessionId session);
-    // Another process said this. Gives a piece of it to `take`.
-    void said(Epoch from, std::string_view text, Take const& take);
+    // Handles a message of another process. If it is a piece, calls `take`.
+    void on_message(Epoch from, std::string_view text, Take const& take);
     static constexpr Duration apart{50};
     static constexpr Duration renew_every{5'000};
-    static constexpr int renewals_kept = 3;         // without one, nothing is said for a session
-    static constexpr std::size_t text_max = 7'800;  // of what is said at once
+    static constexpr int renewals_kept =
+        3;  // after as many without an announcement, nothing is sent
+    static constexpr std::size_t text_max = 7'800;  // of one message
     static constexpr std::size_t each_max = 4;      // pieces of a session at a time
     static constexpr std::size_t pieces_max = 32;   // of all sessions
     static constexpr std::size_t sessions_max = 65'536;
@@ -61,26 +63,26 @@ private:
         DraftPlace place = {};
         std::uint64_t n = 0;
     };
-    // What another process says of a session that is read here.
-    struct Heard {
-        enum class State : std::uint8_t { asked, early, follows };
-        State state = State::asked;  // for the beginning
+    // The draft, written by another process, of a session that has readers here.
+    struct RemoteDraft {
+        enum class State : std::uint8_t { requested, early, following };
+        State state = State::requested;  // from its start
         Epoch from = 0;
         std::uint64_t next = 0;
     };
 
-    void ask(SessionId session, Heard& heard);
-    void say_read(std::string_view name, std::vector<SessionId> const& sessions);
+    void ask(SessionId session, RemoteDraft& draft);
+    void announce(std::string_view name, std::vector<SessionId> const& sessions);
     void want(std::string_view list, bool again);
     void renew();
     void renew_later();
     void send();
     bool send_some(SessionId session, Wanted& wanted, std::size_t& left);
-    void take(Epoch from, SessionPiece const& said, Take const& take);
+    void take(Epoch from, SessionPiece const& received, Take const& take);
 
-    World const world_;
+    Services const services_;
     std::map<SessionId, Wanted> wanted_;
-    std::map<SessionId, Heard> heard_;
+    std::map<SessionId, RemoteDraft> remote_drafts_;
     SessionId last_ = {};   // the session that was served last
     bool sending_ = false;  // send() follows
     bool renewing_ = false;

@@ -17,9 +17,9 @@ using Taken = Relay::Taken;
 
 // A process with a draft of its own and readers of one session.
 struct Process {
-    Process(TestLoop& loop, std::deque<std::pair<Process*, std::string>>& said)
-        : relay({loop, drafts, [this, &said](std::string_view text) {
-                     said.emplace_back(this, std::string(text));
+    Process(TestLoop& loop, std::deque<std::pair<Process*, std::string>>& published)
+        : relay({loop, drafts, [this, &published](std::string_view text) {
+                     published.emplace_back(this, std::string(text));
                  }}) {}
 
     Drafts drafts;
@@ -34,20 +34,20 @@ protected:
     void pass(Duration time = Duration(200)) {
         for (Duration left = time; left > Duration(0); left -= Duration(10)) {
             loop.run();
-            while (!said.empty()) {
-                auto const [from, text] = std::move(said.front());
-                said.pop_front();
+            while (!published.empty()) {
+                auto const [from, text] = std::move(published.front());
+                published.pop_front();
                 ++count;
                 if (lost) continue;
                 for (Process* const to : {&a, &b, &c})
-                    if (to != from) hear(*from, *to, text);
+                    if (to != from) receive(*from, *to, text);
             }
             loop.advance(Duration(10));
         }
     }
-    void hear(Process const& from, Process& to, std::string const& text) {
+    void receive(Process const& from, Process& to, std::string const& text) {
         Epoch const epoch = &from == &a ? 1 : &from == &b ? 2 : 3;
-        to.relay.said(epoch, text, [&](SessionId id, Piece const& piece) {
+        to.relay.on_message(epoch, text, [&](SessionId id, Piece const& piece) {
             if (to.answer == Taken::done && !to.drafts.mirror(id, piece, 0).empty()) show(to);
             return to.answer;
         });
@@ -66,15 +66,15 @@ protected:
     }
 
     TestLoop loop;
-    std::deque<std::pair<Process*, std::string>> said;
-    Process a{loop, said}, b{loop, said}, c{loop, said};
+    std::deque<std::pair<Process*, std::string>> published;
+    Process a{loop, published}, b{loop, published}, c{loop, published};
     SessionId session = SessionId::parse("ses_0000000000000000000001").value_or(SessionId{});
     session::AskModel ask{.turn = 1, .step = 1, .attempt = 1};
-    bool lost = false;  // what is said
-    int count = 0;      // of what was said
+    bool lost = false;  // what is published
+    int count = 0;      // of what was published
 };
 
-TEST_F(RelayTest, NobodyReadsElsewhere_NothingIsSaid) {
+TEST_F(RelayTest, NobodyReadsElsewhere_NothingIsPublished) {
     write("one");
     pass();
     EXPECT_EQ(count, 0);
@@ -105,7 +105,7 @@ TEST_F(RelayTest, ReaderInMidTurn_GetsTheBeginningToo) {
     EXPECT_EQ(b.shown, "one two");
 }
 
-TEST_F(RelayTest, MuchIsWritten_IsSaidTogether) {
+TEST_F(RelayTest, ManyPieces_IsPublishedTogether) {
     b.relay.opened(session);
     pass();
     int const before = count;
@@ -139,7 +139,7 @@ TEST_F(RelayTest, LostPieces_ComeAgainWithTheNext) {
     EXPECT_EQ(b.shown, "one two three");
 }
 
-TEST_F(RelayTest, LostQuestion_IsAskedAgain) {
+TEST_F(RelayTest, LostRequest_IsRepeated) {
     lost = true;
     b.relay.opened(session);
     write("one");
@@ -166,7 +166,7 @@ TEST_F(RelayTest, ReaderHasNotReadTheEventsYet_GetsAllAfterThem) {
     EXPECT_EQ(b.shown, "one two three");
 }
 
-TEST_F(RelayTest, NoReaderAnyMore_NothingIsSaidSomeTimeLater) {
+TEST_F(RelayTest, NoReaderAnyMore_NothingIsPublishedSomeTimeLater) {
     b.relay.opened(session);
     pass();
     b.relay.closed(session);
@@ -177,9 +177,9 @@ TEST_F(RelayTest, NoReaderAnyMore_NothingIsSaidSomeTimeLater) {
     EXPECT_EQ(count, before);
 }
 
-TEST_F(RelayTest, SomethingElse_IsIgnored) {
+TEST_F(RelayTest, InvalidMessage_IsIgnored) {
     for (auto const* const text : {"", "x", "{}", "[1]", R"({"read":1})", R"({"read":[1,"x"]})"})
-        a.relay.said(2, text, [](auto const&...) { return Taken::done; });
+        a.relay.on_message(2, text, [](auto const&...) { return Taken::done; });
     pass();
     EXPECT_EQ(count, 0);
 }

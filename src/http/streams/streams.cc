@@ -12,7 +12,7 @@ using namespace dormouse::session;
 
 namespace {
 
-// What the session is writing, or wrote last.
+// Returns the reply that the session is writing, or wrote last.
 Writing writing_of(State const& state) {
     constexpr auto all = std::numeric_limits<std::uint32_t>::max();
     if (state.turn)
@@ -25,10 +25,10 @@ bool is_writing(State const& state) { return state.turn && state.turn->request; 
 }  // namespace
 
 Streams::Streams(runner::Runner& runner, port::Loop& loop,
-                 std::function<void(std::string_view)> say)
+                 std::function<void(std::string_view)> publish)
     : runner_(runner),
-      relay_(say ? std::make_unique<Relay>(Relay::World{loop, drafts_, std::move(say)}) : nullptr) {
-}
+      relay_(publish ? std::make_unique<Relay>(Relay::Services{loop, drafts_, std::move(publish)})
+                     : nullptr) {}
 
 void Streams::open(std::shared_ptr<runner::Lane> lane, Seq after, std::shared_ptr<EventStream> out,
                    bool objects) {
@@ -205,10 +205,10 @@ void Streams::delta(SessionId session, AskModel const& ask, port::Delta const& d
     if (relay_) relay_->added(session);
 }
 
-void Streams::said(Epoch from, std::string_view text) {
+void Streams::on_signal(Epoch from, std::string_view text) {
     if (!relay_) return;
-    relay_->said(from, text,
-                 [this](SessionId session, Piece const& piece) { return take(session, piece); });
+    relay_->on_message(
+        from, text, [this](SessionId session, Piece const& piece) { return take(session, piece); });
 }
 
 // A piece leaves after the events before it, and not after the durable reply.

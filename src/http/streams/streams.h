@@ -21,9 +21,10 @@ namespace dormouse::http {
 
 class Streams {
 public:
-    // All outlive this. `say` says something to the other processes that use the store; empty:
+    // All outlive this. `publish` sends a message to the other processes that use the store; empty:
     // there are none.
-    Streams(runner::Runner& runner, port::Loop& loop, std::function<void(std::string_view)> say);
+    Streams(runner::Runner& runner, port::Loop& loop,
+            std::function<void(std::string_view)> publish);
 
     // Sends what follows `after` until the reader disconnects or the session is deleted. `objects`:
     // adds the current object of each event; the session is read for each batch.
@@ -32,8 +33,8 @@ public:
     // Sends provisional text to the session's readers; it is not in the journal and has no id. A
     // reader receives it from the beginning of the draft, after the events before it.
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta);
-    // Another process said this.
-    void said(Epoch from, std::string_view text);
+    // Handles a message of another process.
+    void on_signal(Epoch from, std::string_view text);
     // These records are durable: removes them from the draft.
     void appended(SessionId session, std::vector<wire::RecordPtr> const& records) {
         drafts_.appended(session, records);

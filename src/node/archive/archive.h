@@ -48,7 +48,7 @@ public:
     // Its lines, as in an export. Errors: bad_value: the file was truncated or changed; wrong_state
     // (the key is missing).
     [[nodiscard]] static Result<std::string> read(Place const& place);
-    // What is wrong with the file as a whole, in addition to its sessions: its size.
+    // Checks the file as a whole, in addition to its sessions: its size.
     [[nodiscard]] static Result<void> check_size(File const& file);
 
 private:

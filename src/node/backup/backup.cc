@@ -122,7 +122,7 @@ Result<Report> make(Source const& source, Target& target, Sealing const& sealing
     return out;
 }
 
-// What cannot be removed only takes space, and the next backup tries again.
+// Files that cannot be removed only take space; the next backup tries again.
 void prune(std::filesystem::path const& directory, Manifest const& manifest) {
     std::set<std::string> named;
     for (FileEntry const& file : manifest.files)

@@ -14,14 +14,14 @@
 
 namespace dormouse::backup {
 
-// What is restored; the directory records it while it holds.
+// The origin of a restored directory, which records it until a person releases it.
 struct RestoredFrom {
     Time time = {};
     std::string release;
     std::uint64_t feed = 0;
 };
 
-// What a restore has made is removed again unless finish() succeeds.
+// Removes the files of a restore again unless finish() succeeds.
 class Restoring {
 public:
     explicit Restoring(std::filesystem::path to) : to_(std::move(to)) {}
@@ -29,8 +29,8 @@ public:
     Restoring(Restoring const&) = delete;
     Restoring& operator=(Restoring const&) = delete;
 
-    // Of two restores at once, one begins. Errors: wrong_state unless the directory is empty or
-    // does not exist.
+    // If two restores start at once, one begins. Errors: wrong_state unless the directory is empty
+    // or does not exist.
     [[nodiscard]] Result<void> begin(RestoredFrom const& from, Time now);
     // A new file. It is durable after finish(), or sync_file().
     [[nodiscard]] Result<io::Fd> make(std::string const& name);

@@ -32,7 +32,7 @@ public:
     // Tells one key from another: 16 hexadecimal digits; empty: nothing is encrypted.
     [[nodiscard]] std::string const& key_id() const { return key_id_; }
     [[nodiscard]] Sha256 name_of(std::string_view content) const;
-    // What is stored under `name`.
+    // Returns the bytes to store under `name`.
     [[nodiscard]] std::string seal(std::string_view content, std::string_view name,
                                    port::Entropy& entropy) const;
     // nullopt: damaged, or sealed with another key or name.

@@ -18,7 +18,7 @@ namespace dormouse::backup {
 class Target {
 public:
     virtual ~Target() = default;
-    // Whether the former backup or this one has stored the chunk.
+    // Returns true if the former backup or this one has stored the chunk.
     [[nodiscard]] virtual bool has(Sha256 const& chunk) const = 0;
     [[nodiscard]] virtual Result<void> put(Sha256 const& chunk, std::string_view stored) = 0;
     // Makes the backup durable. Before that, the former one remains.

@@ -25,13 +25,13 @@ inline constexpr Key backup_rows[] = {
                             "for dormouse backup.")
         .like("/etc/dormouse/backup.key"),
     duration<&Backup::interval>("interval", {100, hour},
-                                "How often what changed is copied: the most that is lost with the "
+                                "Interval of copies of changes: the most that is lost with the "
                                 "disk."),
     duration<&Backup::base_every>("base_every", {hour, year},
-                                  "How often the whole database is copied. A restore reads one "
+                                  "Interval of copies of the whole database. A restore reads one "
                                   "such base and what was copied after it."),
     duration<&Backup::keep>("keep", {hour, 100 * year},
-                            "How long a copy can be restored to any time; older bases are "
+                            "Age up to which a copy can be restored to any time; older bases are "
                             "removed."),
 };
 

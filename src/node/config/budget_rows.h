@@ -7,7 +7,7 @@ namespace dormouse::config::rows {
 
 inline constexpr Key budget_rows[] = {
     word<&Budget::per>("per", "turn, session, agent_day, project_day",
-                       "What each amount is for; a day is one of UTC.")
+                       "The period and scope of each amount; days are in UTC.")
         .needed()
         .like("turn"),
     texts<&Budget::agents>("agents", id, "Only these agents; empty: all.").like(R"(["ops"])"),
@@ -25,13 +25,13 @@ inline constexpr Key budget_rows[] = {
         .like("2h"),
     texts<&Budget::answerers>(
         "answerers", some_text.sized(1, 128),
-        "Who may raise it: names of tokens or role:…; empty: anyone who may answer calls.")
+        "People who may raise it: names of tokens or role:…; empty: anyone who may answer calls.")
         .like(R"(["alice", "role:operate"])"),
     duration_or_none<&Budget::timeout>("timeout", {second, 10 * year},
-                                       "How long to wait for an answer; then the turn ends.")
+                                       "Maximum wait for an answer; then the turn ends.")
         .like("24h"),
     duration<&Budget::warn_before>("warn_before", {second, 10 * year},
-                                   "How long before the deadline a deadline_near event comes.")
+                                   "Time before the deadline at which a deadline_near event comes.")
         .like("1h"),
 };
 

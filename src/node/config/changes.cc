@@ -15,7 +15,7 @@ template <class T> T without_line(T value) {
     return value;
 }
 
-// What identifies an element.
+// The name that identifies an element.
 std::string name_of(Tool const& one) { return one.name; }
 std::string name_of(Mcp const& one) { return one.name; }
 std::string name_of(User const& one) { return one.name; }

@@ -1,6 +1,6 @@
 #pragma once
-// Compares the configuration in force with a new one: what a running server applies, and what needs
-// a restart.
+// Compares the configuration in force with a new one: the changes that a running server applies,
+// and those that need a restart.
 
 #include "config/config.h"
 #include "config/keys.h"
@@ -26,7 +26,7 @@ struct Change {
 // In the order of the sections. Also finds secrets and files whose content has changed.
 [[nodiscard]] std::vector<Change> changes(Config const& in_force, Config const& next);
 
-// `next` without what needs a restart: there it has the values that are in force.
+// Returns `next` with the values in force for settings that need a restart.
 [[nodiscard]] Config applicable(Config const& in_force, Config next);
 
 }  // namespace dormouse::config

@@ -53,7 +53,7 @@ struct Server {
     friend bool operator==(Server const&, Server const&) = default;
 };
 
-// How servers with one database hear what the others do, besides by asking it.
+// The way in which servers with one database learn of changes by the others, besides polling it.
 enum class StoreSignal : std::uint8_t { notify, poll, redis };
 
 struct Store {
@@ -120,7 +120,7 @@ enum class ModelKind : std::uint8_t {
 };
 [[nodiscard]] std::string_view text(ModelKind kind);
 
-// Of a million tokens, in millionths of the model's currency.
+// The price of a million tokens, in millionths of the model's currency.
 struct Price {
     std::int64_t micros = 0;
     friend bool operator==(Price const&, Price const&) = default;
@@ -162,12 +162,12 @@ struct ExternalAgent {
     std::string auth_method = {};  // empty: none
     std::string mode = {};         // empty: the agent's default
     Json options = {};             // an object of strings and booleans, or null
-    // What it may ask Dormouse to do in its session's folder.
+    // The operations that it may request in its session's folder.
     ExternalFiles files = ExternalFiles::none;
     bool terminals = false;
     bool sandbox = false;     // with bwrap
     std::string run_as = {};  // a user; empty: the server's
-    // What its sessions need is on all machines whose servers share a database.
+    // The files of its sessions are on all machines whose servers share a database.
     bool shared_folder = false;
     Duration idle_stop{600'000};
     std::uint32_t history_tokens = 16'000;
@@ -288,7 +288,7 @@ struct Mcp {
 
 enum class OnExpiry : std::uint8_t { deny, tell };
 
-// What an argument of a call must be. At least one member besides `pointer` is set.
+// A condition on an argument of a call. At least one member besides `pointer` is set.
 struct Condition {
     std::string pointer;                      // JSON pointer into the arguments
     Json equals = {};                         // a text, number or truth value; null: not set
@@ -363,7 +363,7 @@ struct Webhook {
     friend bool operator==(Webhook const&, Webhook const&) = default;
 };
 
-// How people are notified.
+// A way to notify people.
 struct Notify {
     NotifyKind kind = NotifyKind::slack;
     std::optional<Secret> url = {};             // slack, webhook, discord, teams, ntfy
@@ -395,7 +395,7 @@ struct Email {
     friend bool operator==(Email const&, Email const&) = default;
 };
 
-// What the members of a group may do.
+// The rights of the members of a group.
 struct OidcRole {
     std::string group;
     std::string role = "read";

@@ -23,8 +23,8 @@ std::string uncommented() {
     return out;
 }
 
-TestWorld world_of_the_example() {
-    TestWorld world;
+TestEnvironment environment_of_the_example() {
+    TestEnvironment environment;
     for (char const* const name : {"DATABASE_URL",
                                    "REDIS_URL",
                                    "REDIS_SIGNAL_URL",
@@ -47,22 +47,22 @@ TestWorld world_of_the_example() {
                                    "OTLP_TOKEN",
                                    "S3_ACCESS_KEY",
                                    "S3_SECRET_KEY"}) {
-        world.variables[name] = "x";
+        environment.variables[name] = "x";
     }
-    world.files["/etc/d/deploy.in.json"] = R"({"type":"object"})";
-    world.files["/etc/d/deploy.out.json"] = R"({"type":"object"})";
-    world.programs.emplace_back("/etc/d/lint.sh");
-    world.programs.emplace_back("/etc/d/check-deploy.py");
-    world.programs.emplace_back("/etc/d/tell.sh");
-    world.programs.emplace_back("npx");
-    world.folders.emplace_back("/etc/d/");
-    world.folders.emplace_back("/src");
-    return world;
+    environment.files["/etc/d/deploy.in.json"] = R"({"type":"object"})";
+    environment.files["/etc/d/deploy.out.json"] = R"({"type":"object"})";
+    environment.programs.emplace_back("/etc/d/lint.sh");
+    environment.programs.emplace_back("/etc/d/check-deploy.py");
+    environment.programs.emplace_back("/etc/d/tell.sh");
+    environment.programs.emplace_back("npx");
+    environment.folders.emplace_back("/etc/d/");
+    environment.folders.emplace_back("/src");
+    return environment;
 }
 
 TEST(Example, Example_ChangesNothingUntilEdited) {
-    TestWorld const world;
-    auto const config = read_config("d.toml", example(), world.world());
+    TestEnvironment const environment;
+    auto const config = read_config("d.toml", example(), environment.environment());
     ASSERT_TRUE(config) << line_of("d.toml", config.error().front());
     Config defaults;
     defaults.file = "d.toml";
@@ -70,8 +70,8 @@ TEST(Example, Example_ChangesNothingUntilEdited) {
 }
 
 TEST(Example, Uncommented_IsValid) {
-    TestWorld const world = world_of_the_example();
-    auto const config = read_config("d.toml", uncommented(), world.world());
+    TestEnvironment const environment = environment_of_the_example();
+    auto const config = read_config("d.toml", uncommented(), environment.environment());
     std::string problems;
     if (!config) {
         for (Problem const& problem : config.error()) problems += line_of("d", problem) + "\n";

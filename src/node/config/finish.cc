@@ -21,7 +21,7 @@ void check_program(Section const& section, std::vector<std::string>& command, st
     Reading const& reading = section.reading();
     if (!cwd.empty()) {
         cwd = reading.sibling(cwd);
-        if (!reading.world.is_folder(cwd))
+        if (!reading.environment.is_folder(cwd))
             section.report("cwd", "is not a folder: " + cwd, "make it, or name another one");
     }
     if (section.node("command") == nullptr) return;
@@ -31,7 +31,7 @@ void check_program(Section const& section, std::vector<std::string>& command, st
     }
     std::string& program = command.front();
     if (program.contains('/')) program = reading.sibling(program);
-    if (!reading.world.is_program(program)) {
+    if (!reading.environment.is_program(program)) {
         section.report("command", "names no program that can be run: " + program,
                        "name one in $PATH, or a file (as seen from the folder of this one) that "
                        "may be executed");
@@ -44,7 +44,7 @@ void check_events(Section const& section, std::string_view key,
     for (std::string const& type : types) {
         if (std::ranges::find(known, type) != known.end()) continue;
         auto const near = nearest(type, known);
-        section.report(key, "names " + shown(type) + ", and there is no such event",
+        section.report(key, "names " + shown(type) + ": event not found",
                        near.empty() ? "see docs/reference/events.md"
                                     : "did you mean \"" + std::string(near) + "\"?");
     }
@@ -110,7 +110,7 @@ namespace {
 // `~` is the home directory; a relative path is relative to the file's folder.
 std::string root_of(Reading const& reading, std::string root) {
     if (root == "~" || root.starts_with("~/"))
-        root = reading.world.variable("HOME").value_or("") + root.substr(1);
+        root = reading.environment.variable("HOME").value_or("") + root.substr(1);
     return reading.sibling(root);
 }
 
@@ -129,7 +129,7 @@ void finish_program(Section const& section, ExternalAgent& out) {
     out.options = read_options(section);
     for (std::string& root : out.roots) {
         root = root_of(section.reading(), std::move(root));
-        if (!section.reading().world.is_folder(root))
+        if (!section.reading().environment.is_folder(root))
             section.report("roots", "names no folder: " + root, "make it, or name another one");
     }
     if (section.node("acp") && (out.command.empty() || out.command.front().empty()))
@@ -221,7 +221,7 @@ void check_roles(Section const& section, std::string_view key,
         std::string const role = name.substr(prefix.size());
         if (std::ranges::find(roles, role) != std::end(roles)) continue;
         auto const near = nearest(lower_case(role), roles);
-        section.report(key, "names " + shown(name) + ", and there is no such role",
+        section.report(key, "names " + shown(name) + ": role not found",
                        near.empty() ? "write role:read, role:answer, role:operate or role:admin"
                                     : "did you mean \"role:" + std::string(near) + "\"?");
     }
@@ -317,7 +317,7 @@ void finish(Section const& section, Notify& out) {
     bool const named = !out.command.empty() && !out.command.front().empty();
     if (named && out.command.front().contains('/'))
         out.command.front() = section.reading().sibling(out.command.front());
-    if (named && section.reading().world.is_program(out.command.front())) return;
+    if (named && section.reading().environment.is_program(out.command.front())) return;
     section.report("command", "names no program that can be run",
                    "write for example [\"./tell.sh\"], a file that may be executed");
 }

@@ -94,7 +94,7 @@ constexpr Key project_rows[] = {
 };
 
 constexpr Key model_rows[] = {
-    text<&Model::id>("id", id, "How agents name it.").needed(),
+    text<&Model::id>("id", id, "Name of the model in [[agent]].").needed(),
     word<&Model::kind>("kind", "scripted, openai-chat, openai-responses, anthropic, gemini, ollama",
                        "The protocol that the provider speaks.")
         .needed(),
@@ -123,8 +123,8 @@ constexpr Key model_rows[] = {
                                 "Requests at once; the others wait, oldest first."),
     table<&Model::extra>("extra", "More members of the request's body, sent unchanged.")
         .like("{ temperature = 0.2 }"),
-    price<&Model::input_price>("input_price", "What a million tokens of input cost.").like("3"),
-    price<&Model::output_price>("output_price", "What a million tokens of output cost.").like("15"),
+    price<&Model::input_price>("input_price", "Price of a million input tokens.").like("3"),
+    price<&Model::output_price>("output_price", "Price of a million output tokens.").like("15"),
     price<&Model::cache_read_price>(
         "cache_read_price",
         "The same of input read from the provider's cache; default: input_price.")
@@ -137,8 +137,8 @@ constexpr Key model_rows[] = {
 };
 
 constexpr Key agent_rows[] = {
-    text<&Agent::id>("id", id, "How sessions name it.").needed(),
-    text<&Agent::description>("description", any_text, "What it is for, for people.")
+    text<&Agent::id>("id", id, "Name of the agent in sessions.").needed(),
+    text<&Agent::description>("description", any_text, "Purpose of the agent, for people.")
         .like("Ships releases."),
     texts<&Agent::tools>(
         "tools", pattern,
@@ -148,7 +148,7 @@ constexpr Key agent_rows[] = {
 
 constexpr Key agent_model_rows[] = {
     text<&Agent::model>("model", id, "The id of a [[model]].").like("main"),
-    text<&Agent::instructions>("instructions", prose, "What the model reads before anything else.")
+    text<&Agent::instructions>("instructions", prose, "First text that the model reads.")
         .like("Deploy what you are asked to, and say what came of it."),
     mixed<&Agent::join>("join",
                         "When the model is asked again: all, each, any or { quorum = 2 } of a "
@@ -187,7 +187,7 @@ constexpr Key agent_acp_rows[] = {
         .like(R"({ model = "sonnet" })"),
     word<&Agent::program, &ExternalAgent::files>(
         "files", "none, read, write",
-        "What it may ask Dormouse to do with text files in its session's folder."),
+        "Operations on text files in its session's folder that it may request from Dormouse."),
     flag<&Agent::program, &ExternalAgent::terminals>(
         "terminals", "Allows it to ask Dormouse to run commands in its session's folder."),
     word<&Agent::program, &ExternalAgent::sandbox>(
@@ -198,7 +198,7 @@ constexpr Key agent_acp_rows[] = {
         .like("agents"),
     flag<&Agent::program, &ExternalAgent::shared_folder>(
         "shared_folder",
-        "What its sessions need is on all machines: several servers may share the database."),
+        "The files of its sessions are on all machines: several servers may share the database."),
     duration<&Agent::program, &ExternalAgent::idle_stop>(
         "idle_stop", {second, day}, "Idle time of its session after which it is stopped."),
     number<&Agent::program, &ExternalAgent::history_tokens>(
@@ -206,9 +206,9 @@ constexpr Key agent_acp_rows[] = {
 };
 
 constexpr Key tool_rows[] = {
-    text<&Tool::name>("name", tool_name, "How the model names it.").needed(),
+    text<&Tool::name>("name", tool_name, "Name of the tool for the model.").needed(),
     word<&Tool::kind>("kind", "http, command", "A web service or a program.").needed(),
-    text<&Tool::description>("description", prose, "What it does, for the model.")
+    text<&Tool::description>("description", prose, "Description of the tool for the model.")
         .like("Deploys a branch; the result comes when the workflow has ended."),
 };
 
@@ -256,15 +256,13 @@ constexpr Key tool_more_rows[] = {
         .like("2xx"),
     word<&Tool::crash>("crash", "retry, ask, never",
                        "After a crash during a run: run again, ask a person, or do not run again."),
-    duration_or_none<&Tool::timeout>("timeout", {second, 10 * year},
-                                     "How long to wait for its result.")
+    duration_or_none<&Tool::timeout>("timeout", {second, 10 * year}, "Maximum wait for its result.")
         .shown_as("\"24h\""),
-    duration<&Tool::time_limit>("time_limit", {100, day}, "How long one attempt may run."),
-    duration<&Tool::estimated>("estimated_duration", {1, 10 * year},
-                               "How long it normally takes, for people.")
+    duration<&Tool::time_limit>("time_limit", {100, day}, "Time limit of one attempt."),
+    duration<&Tool::estimated>("estimated_duration", {1, 10 * year}, "Normal duration, for people.")
         .like("5m"),
     duration<&Tool::warn_before>("warn_before", {second, 10 * year},
-                                 "How long before its deadline a deadline_near event comes.")
+                                 "Time before its deadline at which a deadline_near event comes.")
         .like("1h"),
     text<&Tool::webhook_url>("webhook_url", url,
                              "URL that receives the outcome of each call that waited.")
@@ -301,8 +299,7 @@ constexpr Key validator_rows[] = {
     text<&Validator::cwd>("cwd", some_text, "The folder to run in; default: the server's.")
         .like("."),
     texts<&Validator::env_allow>("env_allow", variables, "Environment variables that it gets."),
-    duration<&Validator::time_limit>("time_limit", {100, 60 * second},
-                                     "How long one check may run."),
+    duration<&Validator::time_limit>("time_limit", {100, 60 * second}, "Time limit of one check."),
 };
 
 constexpr Key gate_rows[] = {
@@ -320,11 +317,10 @@ constexpr Key gate_rows[] = {
                             "People are asked about each call: no standing rule answers."),
     texts<&Gate::answerers>(
         "answerers", some_text.sized(1, 128),
-        "Who may answer: names of tokens or role:…; empty: anyone who may answer calls.")
+        "People who may answer: names of tokens or role:…; empty: anyone who may answer calls.")
         .like(R"(["alice", "role:answer"])"),
-    number<&Gate::need>("need", {1, 100}, "How many must agree."),
-    duration_or_none<&Gate::timeout>("timeout", {second, 10 * year},
-                                     "How long to wait for an answer.")
+    number<&Gate::need>("need", {1, 100}, "Number of people who must agree."),
+    duration_or_none<&Gate::timeout>("timeout", {second, 10 * year}, "Maximum wait for an answer.")
         .like("24h"),
     text("on_expiry", some_text,
          "At the deadline: deny, tell (the model that there was no answer) or escalate:NAME (ask "
@@ -334,7 +330,7 @@ constexpr Key gate_rows[] = {
     flag<&Gate::forbid_requester>("forbid_requester",
                                   "The requester may not approve their own request."),
     duration<&Gate::warn_before>("warn_before", {second, 10 * year},
-                                 "How long before the deadline a deadline_near event comes.")
+                                 "Time before the deadline at which a deadline_near event comes.")
         .like("1h"),
     duration<&Gate::remind_after>("remind_after", {second, 10 * year},
                                   "Time until a reminded event; default: that of [server].")
@@ -348,7 +344,8 @@ constexpr Key source_rows[] = {
     text<&Source::id>("id", id,
                       "Its name in POST /async-tool/webhook/ID; \"default\" also without an id.")
         .needed(),
-    word<&Source::kind>("kind", "standard, hmac, github, slack", "How its deliveries are signed.")
+    word<&Source::kind>("kind", "standard, hmac, github, slack",
+                        "Signature scheme of its deliveries.")
         .needed(),
     texts<&Source::secrets>(
         "secrets_env", variables,
@@ -450,7 +447,7 @@ constexpr Key email_rows[] = {
     text<&Email::server>("server", host, "HOST:PORT of the SMTP server that takes the mail.")
         .like("mail.example.org:587"),
     word<&Email::tls>("tls", "starttls, tls, none",
-                      "How the connection is encrypted; none only on this machine."),
+                      "Encryption of the connection; none only on this machine."),
     text<&Email::from>("from", email, "The sender's address.").like("dormouse@example.org"),
     text<&Email::user>("user", some_text.sized(1, 256), "The name to log in with.")
         .like("dormouse"),

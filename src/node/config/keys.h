@@ -76,7 +76,7 @@ struct Key {
     std::string (*initial)(Key const& key) = nullptr;  // the member's default
     // The member's value in `object`, in the same form.
     std::string (*current)(Key const& key, void const* object) = nullptr;
-    // Whether the member has the same value in two objects; copies it to `to`.
+    // Returns true if the member has the same value in two objects; copies it to `to`.
     bool (*same)(void const* one, void const* other) = nullptr;
     void (*copy)(void* to, void const* from) = nullptr;
     std::type_info const* owner = nullptr;
@@ -122,7 +122,7 @@ struct Key {
 [[nodiscard]] bool is_part_of_tool(std::string_view section);  // a table of a [[tool]]
 [[nodiscard]] std::span<std::string_view const> sections();
 [[nodiscard]] std::vector<std::string> split_words(std::string_view words);
-// Whether `word` is one of them.
+// Returns true if `word` is one of them.
 [[nodiscard]] bool has_word(std::string_view words, std::string_view word);
 
 }  // namespace dormouse::config

@@ -46,13 +46,13 @@ inline constexpr Key mcp_more_rows[] = {
         "sampling", "refuse, ask",
         "When the server asks for an answer of the agent's model: that is refused, "
         "or a person is asked first."),
-    duration<&Mcp::time_limit>("time_limit", {100, day}, "How long one call may take."),
+    duration<&Mcp::time_limit>("time_limit", {100, day}, "Time limit of one call."),
     duration<&Mcp::task_limit>("task_limit", {1'000, 366 * day},
-                               "How long a call may take that the server has made a task."),
+                               "Time limit of a call that the server has made a task."),
     duration<&Mcp::answer_limit>("answer_limit", {1'000, 366 * day},
-                                 "How long a question of the server waits for a person."),
+                                 "Maximum wait for a person to answer a question of the server."),
     duration<&Mcp::start_limit>("start_limit", {100, hour},
-                                "How long it may take to connect and list its tools."),
+                                "Time limit for connecting and listing its tools."),
     number<&Mcp::message_bytes>("message_bytes", {1'024, 8 * mib},
                                 "Bytes of one message of it, such as the result of a tool."),
 };

@@ -43,7 +43,7 @@ bool header_taken(std::string_view name) {
 }
 
 std::expected<Header, std::string> header_of(std::string const& name, Node const& node,
-                                             World const& world) {
+                                             Environment const& environment) {
     if (auto const* const constant = node.get<std::string>()) return Header{name, *constant, {}};
     auto const* const table = node.get<Node::Table>();
     if (table == nullptr) return std::unexpected("is " + std::string(node.kind()));
@@ -57,7 +57,7 @@ std::expected<Header, std::string> header_of(std::string const& name, Node const
         (member.name == "env" ? out.env : prefix) = *text;
     }
     if (out.env.empty()) return std::unexpected(std::string("names no variable"));
-    auto const value = world.variable(out.env);
+    auto const value = environment.variable(out.env);
     if (!value) {
         return std::unexpected("needs a variable of the environment that is not set" +
                                shown_variable(out.env));
@@ -92,7 +92,7 @@ struct WriteJson {
 
 void write_json(json::Writer& out, Node const& node) { std::visit(WriteJson{out}, node.value); }
 
-// What JSON cannot express; empty: nothing.
+// Returns the value that JSON cannot express; empty: none.
 std::string not_json(Node const& node) {
     if (node.get<Node::Other>()) return "holds " + std::string(node.kind());
     auto const* const number = node.get<double>();
@@ -113,7 +113,7 @@ std::string not_json(Node const& node) {
 Json read_schema(Value const& value) {
     auto const& [section, key, node] = value;
     auto const path = (std::filesystem::path(section.reading().folder) / *node.get<std::string>());
-    auto const text = section.reading().world.read_file(path.string());
+    auto const text = section.reading().environment.read_file(path.string());
     if (!text) {
         section.report(key.name, "cannot be read: " + path.string() + ": " + text.error().detail,
                        "name a file, as seen from the folder of this one");
@@ -247,13 +247,13 @@ void take(Value const& value, std::vector<std::string>& out) {
 
 void take(Value const& value, std::optional<Secret>& out) {
     std::string const& name = *value.node.get<std::string>();
-    out = Secret{name, value.section.reading().world.variable(name).value_or("")};
+    out = Secret{name, value.section.reading().environment.variable(name).value_or("")};
 }
 
 void take(Value const& value, std::vector<Secret>& out) {
     for (Node const& element : *value.node.get<Node::Array>()) {
         std::string const& name = *element.get<std::string>();
-        if (auto secret = value.section.reading().world.variable(name))
+        if (auto secret = value.section.reading().environment.variable(name))
             out.push_back({name, *std::move(secret)});
     }
 }
@@ -262,7 +262,7 @@ void take(Value const& value, std::vector<Header>& out) {
     constexpr std::string_view how =
         "write name = \"text\", or name = { env = \"VARIABLE\", prefix "
         "= \"Bearer \" } with the variable set";
-    auto const& [report, world, folder] = value.section.reading();
+    auto const& [report, environment, folder] = value.section.reading();
     for (Member const& member : *value.node.get<Node::Table>()) {
         std::string const title = value.section.label(value.key.name) + " " + shown(member.name);
         if (!header_name(member.name)) {
@@ -270,7 +270,7 @@ void take(Value const& value, std::vector<Header>& out) {
                        "use letters, digits and -");
         } else if (header_taken(member.name)) {
             report.add(member.line, title + " is set by the sender", "leave it out");
-        } else if (auto header = header_of(member.name, member.node, world); !header) {
+        } else if (auto header = header_of(member.name, member.node, environment); !header) {
             report.add(member.line, title + " " + header.error(), how);
         } else if (!header_value(header->value)) {
             report.add(member.line, title + " has a value that no header can have",

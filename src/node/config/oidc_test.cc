@@ -14,8 +14,8 @@ std::string const good = "[oidc]\nissuer = \"https://id.example.org/realm\"\ncli
 std::string const roles = "[oidc.roles]\napprovers = \"answer\"\n";
 
 std::expected<Config, std::vector<Problem>> read_oidc(std::string const& text) {
-    TestWorld const world;
-    return read_config("d.toml", text, world.world());
+    TestEnvironment const environment;
+    return read_config("d.toml", text, environment.environment());
 }
 
 std::string refusal(std::string const& text) {
@@ -50,11 +50,11 @@ TEST(OidcConfig, Effective_ShowsTheVariableAndNotItsValue) {
 }
 
 TEST(EffectiveConfig, Email_IsShownWithoutItsPassword) {
-    TestWorld const world;
+    TestEnvironment const environment;
     auto const config = read_config("d.toml",
                                     "[email]\nserver = \"127.0.0.1:25\"\nfrom = \"d@x.org\"\n"
                                     "user = \"me\"\npassword_env = \"KEY\"\n",
-                                    world.world());
+                                    environment.environment());
     ASSERT_TRUE(config) << config.error().front().text;
     ASSERT_FALSE(config->email.password->value.empty());
     std::string const text = effective_text(*config);

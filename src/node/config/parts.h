@@ -53,7 +53,7 @@ struct Parts {
 };
 // Checks the sections against each other: names are unique, and what is named exists. Resolves the
 // patterns of agents' tools.
-void relate(Server const& server, Parts& parts, World const& world);
+void relate(Server const& server, Parts& parts, Environment const& environment);
 // Checks that somebody can sign in with OIDC.
 void relate(Section const& section, Oidc const& oidc, std::vector<Placed<User>> const& users);
 // Checks that those who get e-mail have an address, and that push services have a contact.

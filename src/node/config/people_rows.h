@@ -11,7 +11,7 @@ inline constexpr Key oidc_rows[] = {
                         "machine.")
         .like("https://id.example.org"),
     text<&Oidc::name>("name", some_text.sized(1, 64),
-                      "What people call it: \"Sign in with NAME\" on the sign-in page.")
+                      "Name for people: \"Sign in with NAME\" on the sign-in page.")
         .like("Example ID"),
     text<&Oidc::client_id>("client_id", some_text.sized(1, 256),
                            "This server's name there. The redirect URI is "
@@ -33,12 +33,12 @@ inline constexpr Key oidc_rows[] = {
                         "[[user]].")
         .like(R"({ approvers = "answer", team-a = { role = "operate", projects = ["a"] } })"),
     duration<&Oidc::session_length>("session_length", {60 * second, 30 * day},
-                                    "How long a browser stays signed in."),
+                                    "Time for which a browser stays signed in."),
 };
 
 inline constexpr Key user_rows[] = {
     text<&User::name>("name", id, "Their name in receipts and in the audit log.").needed(),
-    word<&User::role>("role", "read, answer, operate, admin", "What they may do."),
+    word<&User::role>("role", "read, answer, operate, admin", "Role of the person."),
     texts<&User::projects>("projects", id, "Only these projects; empty: all.")
         .like(R"(["default"])"),
     text<&User::email>("email", email, "Their e-mail address, for notifications and sign-in links.")

@@ -98,7 +98,7 @@ Config read_parts(Node const& top, Reading const& reading) {
                 .budgets = file.list<Budget>("budget"),
                 .sources = file.list<Source>("source"),
                 .users = file.list<User>("user")};
-    relate(config.server, parts, reading.world);
+    relate(config.server, parts, reading.environment);
     Section const oidc = file.section("oidc");
     config.oidc = read_part<Oidc>(oidc);
     relate(oidc, config.oidc, parts.users);
@@ -124,7 +124,8 @@ Config read_parts(Node const& top, Reading const& reading) {
 }  // namespace
 
 std::expected<Config, std::vector<Problem>> read_config(std::string const& file,
-                                                        std::string_view text, World const& world) {
+                                                        std::string_view text,
+                                                        Environment const& environment) {
     using Problems = std::vector<Problem>;
     if (text.size() > file_bytes_max) {
         return std::unexpected(
@@ -134,8 +135,8 @@ std::expected<Config, std::vector<Problem>> read_config(std::string const& file,
     auto const top = parse_toml(text);
     if (!top) return std::unexpected(Problems{top.error()});
     Report report;
-    auto const folder = (std::filesystem::path(world.current_folder) / file).parent_path();
-    Config config = read_parts(*top, {report, world, folder.lexically_normal().string()});
+    auto const folder = (std::filesystem::path(environment.current_folder) / file).parent_path();
+    Config config = read_parts(*top, {report, environment, folder.lexically_normal().string()});
     config.file = file;
     if (!report.empty()) return std::unexpected(report.take());
     return config;

@@ -17,9 +17,8 @@ inline constexpr std::size_t file_bytes_max = std::size_t{1} << 20;
 
 // `file` is the file's name; file names in it are relative to its folder. Problems are in the order
 // of their lines.
-[[nodiscard]] std::expected<Config, std::vector<Problem>> read_config(std::string const& file,
-                                                                      std::string_view text,
-                                                                      World const& world);
+[[nodiscard]] std::expected<Config, std::vector<Problem>> read_config(
+    std::string const& file, std::string_view text, Environment const& environment);
 
 // Valid settings that probably do not do what is intended, in the same form.
 [[nodiscard]] std::vector<Problem> warnings(Config const& config);

@@ -305,13 +305,13 @@ INSTANTIATE_TEST_SUITE_P(
             "7: [[agent]] a: tools names \"mcp:files/*\", which is not mcp:NAME:TOOL; write for "
             "example mcp:files:* for all tools of [[mcp]] files"},
         Row{"MissingModel", agent + "[[agent]]\nid = \"b\"\nmodel = \"mm\"\n",
-            "9: [[agent]] b: model is \"mm\", and there is no such model; there are m; or add a "
+            "9: [[agent]] b: model is \"mm\": model not found; there are m; or add a "
             "[[model]] with that id"},
         Row{"MissingTool", tool + agent + "tools = [\"ask_humn\"]\n",
-            "11: [[agent]] a: tools names \"ask_humn\", and there is no such tool; did you mean "
+            "11: [[agent]] a: tools names \"ask_humn\": tool not found; did you mean "
             "\"ask_human\"?"},
         Row{"GateWithoutTool", tool + "[[gate]]\ntools = [\"write_*\"]\nask = \"?\"\n",
-            "6: [[gate]]: tools names \"write_*\", and there is no such tool; there are t, "
+            "6: [[gate]]: tools names \"write_*\": tool not found; there are t, "
             "ask_human, wait_for, dangerous, agent:demo; or add a [[tool]] of that name"},
         Row{"GateForNothing", "[[gate]]\ntools = []\nask = \"?\"\n",
             "2: [[gate]]: tools is empty; name the tools that this gate guards"},
@@ -359,15 +359,15 @@ INSTANTIATE_TEST_SUITE_P(
             "example {input.target}; its name is of letters, digits and _ . -"},
         Row{"UnknownRole",
             tool + "[[gate]]\ntools = [\"t\"]\nask = \"?\"\nanswerers = [\"role:Admin\"]\n",
-            "8: [[gate]]: answerers names \"role:Admin\", and there is no such role; did you mean "
+            "8: [[gate]]: answerers names \"role:Admin\": role not found; did you mean "
             "\"role:admin\"?"},
         Row{"NoRole", tool + "[[gate]]\ntools = [\"t\"]\nask = \"?\"\nanswerers = [\"role:\"]\n",
-            "8: [[gate]]: answerers names \"role:\", and there is no such role; write role:read, "
+            "8: [[gate]]: answerers names \"role:\": role not found; write role:read, "
             "role:answer, role:operate or role:admin"},
         Row{"EscalationToAnUnknownRole",
             tool + "[[gate]]\ntools = [\"t\"]\nask = \"?\"\ntimeout = \"1h\"\n"
                    "on_expiry = \"escalate:role:king\"\n",
-            "9: [[gate]]: on_expiry names \"role:king\", and there is no such role; write "
+            "9: [[gate]]: on_expiry names \"role:king\": role not found; write "
             "role:read, role:answer, role:operate or role:admin"},
         Row{"UnknownExpiry", tool + "[[gate]]\ntools = [\"t\"]\nask = \"?\"\non_expiry = \"ask\"\n",
             "8: [[gate]]: on_expiry is \"ask\"; write \"deny\", \"tell\" or \"escalate:NAME\""},

@@ -66,7 +66,7 @@ void check_mcp(Section const& section, std::string const& pattern, Names const& 
     bool const known = std::ranges::any_of(
         servers, [&](std::string const& server) { return matches(name, server); });
     if (!known)
-        section.report("tools", "names " + shown(pattern) + ", and there is no such MCP server",
+        section.report("tools", "names " + shown(pattern) + ": MCP server not found",
                        suggestion(name, servers, "[[mcp]] of that name"));
 }
 
@@ -96,7 +96,7 @@ Names resolve(Section const& section, Names const& patterns, Names const& tools,
             if (!has(out, tool)) out.push_back(tool);
         }
         if (!found) {
-            section.report("tools", "names " + shown(pattern) + ", and there is no such tool",
+            section.report("tools", "names " + shown(pattern) + ": tool not found",
                            suggestion(pattern, tools, "[[tool]] of that name"));
         }
     }
@@ -115,9 +115,9 @@ void check_voters(Placed<Gate> const& gate, Names const& answerers, std::string 
 
 // A name conflict with a tool of the demo needs its own message, because the file does not mention
 // the demo.
-void check_demo_names(std::vector<Placed<Tool>> const& parts, World const& world) {
+void check_demo_names(std::vector<Placed<Tool>> const& parts, Environment const& environment) {
     for (auto const& [tool, section] : parts) {
-        if (!has(world.demo_tools, tool.name)) continue;
+        if (!has(environment.demo_tools, tool.name)) continue;
         section.report("name", "is " + shown(tool.name) + ", which is a tool of the demo",
                        "choose another one, or write demo = false in [server]");
     }
@@ -125,18 +125,20 @@ void check_demo_names(std::vector<Placed<Tool>> const& parts, World const& world
 
 }  // namespace
 
-void relate(Server const& server, Parts& parts, World const& world) {
+void relate(Server const& server, Parts& parts, Environment const& environment) {
     bool const demo = server.demo.value_or(parts.agents.empty());
-    Names tools = world.builtin_tools;
-    if (demo) tools.insert(tools.end(), world.demo_tools.begin(), world.demo_tools.end());
+    Names tools = environment.builtin_tools;
+    if (demo)
+        tools.insert(tools.end(), environment.demo_tools.begin(), environment.demo_tools.end());
     Names const models = unique(parts.models, &Model::id, "id", {});
-    Names const own_tools = unique(parts.tools, &Tool::name, "name", world.builtin_tools);
-    if (demo) check_demo_names(parts.tools, world);
-    Names taken = demo ? world.demo_agents : Names{};
+    Names const own_tools = unique(parts.tools, &Tool::name, "name", environment.builtin_tools);
+    if (demo) check_demo_names(parts.tools, environment);
+    Names taken = demo ? environment.demo_agents : Names{};
     taken.emplace_back(session::no_agent);
     if (!parts.mcps.empty()) taken.emplace_back("mcp");
     Names agents = unique(parts.agents, &Agent::id, "id", taken);
-    if (demo) agents.insert(agents.end(), world.demo_agents.begin(), world.demo_agents.end());
+    if (demo)
+        agents.insert(agents.end(), environment.demo_agents.begin(), environment.demo_agents.end());
     unique(parts.projects, &Project::id, "id", {});
     Names const servers = unique(parts.mcps, &Mcp::name, "name", {});
     // The gate of MCP servers' own.
@@ -150,7 +152,7 @@ void relate(Server const& server, Parts& parts, World const& world) {
     for (std::string const& agent : agents) tools.push_back("agent:" + agent);
     for (auto& [agent, section] : parts.agents) {
         if (!agent.model.empty() && !has(models, agent.model)) {
-            section.report("model", "is " + shown(agent.model) + ", and there is no such model",
+            section.report("model", "is " + shown(agent.model) + ": model not found",
                            suggestion(agent.model, models, "[[model]] with that id"));
         }
         agent.tools = resolve(section, agent.tools, tools, servers);
@@ -173,7 +175,7 @@ void relate(Server const& server, Parts& parts, World const& world) {
     for (auto const& [budget, section] : parts.budgets) {
         for (std::string const& agent : budget.agents) {
             if (!has(agents, agent))
-                section.report("agents", "names " + shown(agent) + ", and there is no such agent",
+                section.report("agents", "names " + shown(agent) + ": agent not found",
                                suggestion(agent, agents, "[[agent]] with that id"));
         }
     }
@@ -201,7 +203,7 @@ void relate(std::vector<Placed<Notify>> const& notifies, Server const& server, E
         for (std::string const& name : notify.to) {
             auto const user = std::ranges::find(users, name, &User::name);
             if (user == users.end()) {
-                section.report("to", "names " + shown(name) + ", and there is no such [[user]]",
+                section.report("to", "names " + shown(name) + ": [[user]] not found",
                                "add a [[user]] of that name");
             } else if (user->email.empty()) {
                 section.report("to", "names " + shown(name) + ", who has no address",

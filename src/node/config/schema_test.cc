@@ -61,8 +61,8 @@ std::string violations_of(std::string const& toml) {
 }
 
 bool is_valid_for_the_check(std::string const& toml) {
-    TestWorld const world;
-    return read_config("d.toml", toml, world.world()).has_value();
+    TestEnvironment const environment;
+    return read_config("d.toml", toml, environment.environment()).has_value();
 }
 
 // The example with the # of each key removed.

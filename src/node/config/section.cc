@@ -108,7 +108,7 @@ bool may_show(Form form, std::string_view text) {
     return !text.contains('@');
 }
 
-Check check_text(Key const& key, std::string const& text, World const& world) {
+Check check_text(Key const& key, std::string const& text, Environment const& environment) {
     auto const size = static_cast<std::int64_t>(text.size());
     if (size < key.min) return Wrong{"is empty", "write something, or leave it out"};
     if (size > key.max) {
@@ -118,14 +118,14 @@ Check check_text(Key const& key, std::string const& text, World const& world) {
     if (auto const todo = misfit(key.form, text)) {
         return Wrong{may_show(key.form, text) ? "is " + shown(text) : "is malformed", *todo};
     }
-    if (key.form == Form::variable && !world.variable(text)) {
+    if (key.form == Form::variable && !environment.variable(text)) {
         return Wrong{"names a variable of the environment that is not set" + shown_variable(text),
                      "set it where the server is started, or name another one"};
     }
     return std::nullopt;
 }
 
-Check check_texts(Key const& key, Node::Array const& list, World const& world) {
+Check check_texts(Key const& key, Node::Array const& list, Environment const& environment) {
     if (list.size() > list_max) {
         return Wrong{"has " + std::to_string(list.size()) + " elements",
                      "write at most " + std::to_string(list_max)};
@@ -134,14 +134,14 @@ Check check_texts(Key const& key, Node::Array const& list, World const& world) {
         auto const* const text = list[i].get<std::string>();
         std::string const place = "element " + std::to_string(i + 1) + " ";
         if (text == nullptr) return Wrong{place + "is " + std::string(list[i].kind()), advice(key)};
-        if (auto wrong = check_text(key, *text, world)) {
+        if (auto wrong = check_text(key, *text, environment)) {
             return Wrong{place + wrong->what, wrong->advice};
         }
     }
     return std::nullopt;
 }
 
-Check check_value(Key const& key, Node const& node, World const& world) {
+Check check_value(Key const& key, Node const& node, Environment const& environment) {
     if (!right_kind(key, node)) return Wrong{"is " + std::string(node.kind()), advice(key)};
     switch (key.kind) {
         case Kind::number: {
@@ -152,8 +152,8 @@ Check check_value(Key const& key, Node const& node, World const& world) {
         case Kind::price: return check_price(key, node);
         case Kind::duration: return check_duration(key, *node.get<std::string>());
         case Kind::word: return check_word(key, *node.get<std::string>());
-        case Kind::text: return check_text(key, *node.get<std::string>(), world);
-        case Kind::texts: return check_texts(key, *node.get<Node::Array>(), world);
+        case Kind::text: return check_text(key, *node.get<std::string>(), environment);
+        case Kind::texts: return check_texts(key, *node.get<Node::Array>(), environment);
         default: return std::nullopt;
     }
 }
@@ -230,7 +230,7 @@ Section::Section(Reading const& reading, std::string_view section, Node const& n
 void Section::check_member(Member const& member) {
     Key const* const key = find_key(section_, member.name);
     if (key == nullptr) return unknown(member);
-    if (auto const wrong = check_value(*key, member.node, reading_.world)) {
+    if (auto const wrong = check_value(*key, member.node, reading_.environment)) {
         reading_.report.add(member.line, label(key->name) + " " + wrong->what, wrong->advice);
         bad_.push_back(key->name);
     }

@@ -27,7 +27,7 @@ private:
 
 struct Reading {
     Report& report;
-    World const& world;
+    Environment const& environment;
     std::string folder;  // absolute, of the file
 
     // Resolves a name relative to that folder.

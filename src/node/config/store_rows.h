@@ -14,13 +14,13 @@ inline constexpr Key store_rows[] = {
                              "Then url has no meaning.")
         .like("DATABASE_URL"),
     word<&Store::signal>("signal", "notify, poll, redis",
-                         "How several servers on one PostgreSQL database hear what the others do: "
+                         "The channel of changes between servers on one PostgreSQL database: "
                          "\"notify\", they also notify each other through the database; "
                          "\"redis\", through a Redis server; \"poll\", they only ask the "
                          "database, and text of a reply that another server's model is writing "
                          "does not arrive before the reply."),
     text<&Store::signal_url>("signal_url", redis_place,
-                             "Of signal = \"redis\": redis://HOST:PORT or redis+unix:///PATH.")
+                             "With signal = \"redis\": redis://HOST:PORT or redis+unix:///PATH.")
         .like("redis://redis.example.org:6379"),
     text<&Store::secret_signal>("signal_url_env", variable,
                                 "The variable with a redis:// address, which may contain a "
@@ -37,7 +37,7 @@ inline constexpr Key store_rows[] = {
                                  "first one encrypts, all of them decrypt.")
         .like("DORMOUSE_ENCRYPTION_KEY"),
     texts<&Store::indexes>("index", index_place,
-                           "What is written beside the store for other programs: \"files\", JSON "
+                           "Index beside the store for other programs: \"files\", JSON "
                            "files in the data directory; redis://HOST:PORT/DATABASE.")
         .like(R"(["files"])"),
     text<&Store::secret_index>("index_url_env", variable,

@@ -18,10 +18,10 @@ inline constexpr Key telemetry_rows[] = {
                               "The name of this service in traces; default: OTEL_SERVICE_NAME, or "
                               "dormouse."),
     number<&Telemetry::sampling_percent>("sampling_percent", {0, 100},
-                                         "Of 100 turns, how many are traced. A prompt that comes "
+                                         "Percentage of turns that are traced. A prompt that comes "
                                          "with a traceparent says itself whether it is."),
     flag<&Telemetry::content>("content",
-                              "Whether spans hold the arguments and the results of tools."),
+                              "true: spans have the arguments and the results of tools."),
     number<&Telemetry::queue_spans>("queue_spans", {1, many},
                                     "Spans that wait for the collector; more are dropped and "
                                     "counted."),

@@ -10,7 +10,7 @@
 
 namespace dormouse::config {
 
-struct TestWorld {
+struct TestEnvironment {
     std::map<std::string, std::string> variables = {{"KEY", "s3cr3t-value"}};
     std::map<std::string, std::string> files = {
         {"/etc/d/schema.json", R"({"type": "object", "required": ["ref"]})"},
@@ -21,8 +21,8 @@ struct TestWorld {
     std::vector<std::string> folders = {"/etc/d/work"};
     std::vector<std::string> programs = {"node", "/etc/d/run.sh"};
 
-    [[nodiscard]] World world() const {
-        World out;
+    [[nodiscard]] Environment environment() const {
+        Environment out;
         out.variable = [this](std::string const& name) -> std::optional<std::string> {
             auto const at = variables.find(name);
             return at == variables.end() ? std::nullopt : std::optional(at->second);
@@ -48,8 +48,8 @@ struct TestWorld {
 
 // The configuration of this text, in the environment above.
 inline std::expected<Config, std::vector<Problem>> read_text(std::string const& text) {
-    TestWorld const world;
-    return read_config("d.toml", text, world.world());
+    TestEnvironment const environment;
+    return read_config("d.toml", text, environment.environment());
 }
 
 }  // namespace dormouse::config

@@ -63,15 +63,15 @@ bool is_email(std::string_view text) {
            !text.substr(at).contains(':');
 }
 
-// What the `sub` of a VAPID token may be (RFC 8292, section 2.1).
+// Returns true if the text may be the `sub` of a VAPID token (RFC 8292, section 2.1).
 bool is_contact(std::string_view text) {
     constexpr std::string_view mail = "mailto:";
     if (text.starts_with(mail)) return is_email(text.substr(mail.size()));
     return text.starts_with("https://") && is_url(text);
 }
 
-// Whether the URL of a database contains a password: before the host, or as a parameter, whose
-// name may be percent-encoded.
+// Returns true if the URL of a database contains a password: before the host, or as a parameter,
+// whose name may be percent-encoded.
 bool has_password(std::string_view url) {
     auto const query = std::min(url.find('?'), url.size());
     auto rest = url.substr(0, query);

@@ -14,7 +14,7 @@ namespace dormouse::config {
 // 127.0.0.1:3676". For files and variables it checks only the form of their names.
 [[nodiscard]] std::optional<std::string> misfit(Form form, std::string_view text);
 
-// Whether `pattern` matches `name`: "*" is any text, also an empty one.
+// Returns true if `pattern` matches `name`: "*" is any text, also an empty one.
 [[nodiscard]] bool matches(std::string_view pattern, std::string_view name);
 
 }  // namespace dormouse::config

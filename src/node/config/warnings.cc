@@ -9,19 +9,19 @@ namespace dormouse::config {
 
 namespace {
 
-// Whether the URL is on this machine: such a service can reach an address of this machine.
+// Returns true if the URL is on this machine: such a service can reach an address of this machine.
 bool is_near(std::string_view text) {
     auto const url = parse_url(text);
     return url && url->is_loopback();
 }
 
-bool is_told_where_to_call(HttpTool const& tool) {
+bool gets_callback_url(HttpTool const& tool) {
     return tool.body.is_null() || tool.body.text().contains("\"callbackURL\"");
 }
 
 bool calls_back_from_afar(Tool const& tool) {
     return tool.kind == ToolKind::http && tool.http.later != Later::never && !tool.http.poll &&
-           is_told_where_to_call(tool.http) && !is_near(tool.http.url);
+           gets_callback_url(tool.http) && !is_near(tool.http.url);
 }
 
 bool has_price(Config const& config, Agent const& agent) {

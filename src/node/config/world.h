@@ -10,7 +10,7 @@
 
 namespace dormouse::config {
 
-struct World {
+struct Environment {
     // The value of an environment variable; nullopt: not set, or empty.
     std::function<std::optional<std::string>(std::string const& name)> variable;
     // Reads a whole file; `detail` of an error says briefly why it failed.

@@ -10,8 +10,8 @@ namespace dormouse::index {
 
 using port::IndexState;
 
-Follower::Follower(World world, port::Index& index, Options options)
-    : world_(world), index_(index), options_(std::move(options)) {
+Follower::Follower(Services services, port::Index& index, Options options)
+    : services_(services), index_(index), options_(std::move(options)) {
     status_.name = index.name();
 }
 
@@ -21,19 +21,19 @@ template <class T, class Work, class Then> void Follower::on_thread(Work work, T
     auto job = [this, result, work = std::move(work)](std::stop_token const&) mutable {
         result->emplace(work(index_));
     };
-    world_.thread.run(std::move(job),
-                      scope_.guard([this, result, then = std::move(then)](bool ran) mutable {
-                          if (!ran || !*result) return;  // the thread has ended
-                          if (!**result) return fail((*result)->error());
-                          if constexpr (std::is_void_v<T>)
-                              then();
-                          else
-                              then(std::move(***result));
-                      }));
+    services_.thread.run(std::move(job),
+                         scope_.guard([this, result, then = std::move(then)](bool ran) mutable {
+                             if (!ran || !*result) return;  // the thread has ended
+                             if (!**result) return fail((*result)->error());
+                             if constexpr (std::is_void_v<T>)
+                                 then();
+                             else
+                                 then(std::move(***result));
+                         }));
 }
 
 template <class Question, class Then> void Follower::ask(Question question, Then then) {
-    port::ask(world_.journal, std::move(question),
+    port::ask(services_.journal, std::move(question),
               scope_.guard([this, then = std::move(then)](auto answer) mutable {
                   if (!answer) return fail(answer.error());
                   then(std::move(*answer));
@@ -46,24 +46,24 @@ void Follower::start() {
 }
 
 void Follower::look_later() {
-    world_.loop.after(look_every, scope_.guard([this] {
+    services_.loop.after(look_every, scope_.guard([this] {
         step();
         look_later();
     }));
 }
 
 void Follower::appended() {
-    if (!status_.behind_since) status_.behind_since = world_.clock.now();
+    if (!status_.behind_since) status_.behind_since = services_.clock.now();
     if (busy_) again_ = true;
     if (busy_ || std::exchange(waiting_, true)) return;
-    world_.loop.after(gather, scope_.guard([this] {
+    services_.loop.after(gather, scope_.guard([this] {
         waiting_ = false;
         step();
     }));
 }
 
 void Follower::step() {
-    if (busy_ || (retry_at_ && world_.clock.monotonic() < *retry_at_)) return;
+    if (busy_ || (retry_at_ && services_.clock.monotonic() < *retry_at_)) return;
     if (options_.writes && !options_.writes()) {
         position_.reset();
         status_.settled = true;
@@ -167,7 +167,7 @@ void Follower::flush_later() {
     auto const within = index_.flush_within();
     if (!within) return;
     flush_ = Flush::waits;
-    world_.loop.after(std::max(*within, flush_pause_), scope_.guard([this] {
+    services_.loop.after(std::max(*within, flush_pause_), scope_.guard([this] {
         flush_ = Flush::due;
         if (busy_ || !position_) return;  // done at the end of the step
         busy_ = true;
@@ -178,10 +178,10 @@ void Follower::flush_later() {
 void Follower::flush(std::function<void()> then) {
     CHECK(flush_ == Flush::due);
     flush_ = Flush::none;
-    auto const began = world_.clock.monotonic();
+    auto const began = services_.clock.monotonic();
     on_thread<void>([](port::Index& index) { return index.flush(); },
                     [this, began, then = std::move(then)] {
-                        auto const took = world_.clock.monotonic() - began;
+                        auto const took = services_.clock.monotonic() - began;
                         flush_pause_ = took * flush_share;
                         then();
                     });
@@ -196,9 +196,9 @@ void Follower::fail(Error const& error) {
     bool const is_news = status_.why != error.detail;
     status_.why = error.detail;
     status_.state = IndexState::failed;
-    if (!status_.behind_since) status_.behind_since = world_.clock.now();
-    retry_at_ = world_.clock.monotonic() + retry_;
-    world_.loop.after(retry_, scope_.guard([this] { step(); }));
+    if (!status_.behind_since) status_.behind_since = services_.clock.now();
+    retry_at_ = services_.clock.monotonic() + retry_;
+    services_.loop.after(retry_, scope_.guard([this] { step(); }));
     retry_ = std::min(retry_ * 2, retry_max);
     if (is_news && options_.changed) options_.changed(status_);
 }

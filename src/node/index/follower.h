@@ -18,20 +18,20 @@ namespace dormouse::index {
 
 class Follower {
 public:
-    struct World {
+    struct Services {
         port::Loop& loop;
         port::Clock const& clock;
         port::Journal& journal;
         port::Workers& thread;  // the index's own
     };
     struct Options {
-        // Whether this process writes the index. Empty: it does.
+        // Returns true if this process writes the index. Empty: it does.
         std::function<bool()> writes = {};
         // Called when it begins to fail, with why, when it works again, and when it is rebuilt.
         std::function<void(port::IndexStatus const&)> changed = {};
     };
     // All outlive this. REQUIRES: `thread` has ended when this ends.
-    Follower(World world, port::Index& index, Options options);
+    Follower(Services services, port::Index& index, Options options);
 
     void start();
     // Something was appended to the store.
@@ -66,7 +66,7 @@ private:
 
     enum class Flush : std::uint8_t { none, waits, due };  // waits: for its time
 
-    World const world_;
+    Services const services_;
     port::Index& index_;
     Options const options_;
     port::IndexStatus status_ = {};

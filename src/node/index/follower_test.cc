@@ -93,7 +93,7 @@ protected:
     void follow() {
         follower.reset();
         follower = std::make_unique<Follower>(
-            Follower::World{loop, clock, journal, workers}, index,
+            Follower::Services{loop, clock, journal, workers}, index,
             Follower::Options{.writes = [this] { return writes; },
                               .changed =
                                   [this](port::IndexStatus const& status) {

@@ -1,7 +1,7 @@
 #pragma once
-// Reads from a store what an index has to show. All functions block: they run where the store's
-// reading members may be called. What cannot be read because it is damaged is left out; other
-// readers report it. Errors: those of the store when it does not answer.
+// Reads the documents of an index from a store. All functions block: they run where the store's
+// reading members may be called. Damaged documents are left out; other readers report them. Errors:
+// those of the store when it does not answer.
 
 #include "port/index.h"
 #include "port/store.h"
@@ -26,7 +26,7 @@ struct Position {
     [[nodiscard]] static std::optional<Position> parse(std::string_view text);
 };
 
-// Whether the store's feed is the one that has this position.
+// Returns true if the store's feed is the one that has this position.
 [[nodiscard]] Result<bool> has(port::Store& store, Position const& position);
 // The end of the feed.
 [[nodiscard]] Result<Position> end_of_feed(port::Store& store);

@@ -27,8 +27,8 @@ class MovableClock final : public port::Clock {
 public:
     [[nodiscard]] Time now() const override;
     [[nodiscard]] Duration monotonic() const override { return machine_.monotonic() + ahead(); }
-    // From now on the wall time is that of a clock which showed `at_boot` when boot_time() was 0,
-    // whatever the machine's clock is set to.
+    // Makes the wall time follow a clock that showed `at_boot` when boot_time() was 0, independent
+    // of the machine's clock.
     void follow(Time at_boot) { at_boot_ = to_ms(at_boot); }
     // REQUIRES: by >= 0. Call AsioLoop::run_due() afterwards for a loop's timers.
     void advance(Duration by) { ahead_ += by.count(); }

@@ -17,7 +17,7 @@ public:
     MemoryReserve(MemoryReserve const&) = delete;
     MemoryReserve& operator=(MemoryReserve const&) = delete;
 
-    // Whether it was used and not yet refilled.
+    // Returns true if the reserve was used and not yet refilled.
     [[nodiscard]] bool used() const;
     // Reserves it again. False: there is not enough memory yet.
     bool refill();

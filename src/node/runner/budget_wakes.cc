@@ -41,7 +41,8 @@ void Runner::wake_askers(std::optional<PendingId> before) {
         wake_askers(PendingId{last.session, last.row.call, last.row.generation, {}});
     };
     port::ask(
-        world_.journal, [filter](port::JournalStore& store) { return store.list_pending(filter); },
+        services_.journal,
+        [filter](port::JournalStore& store) { return store.list_pending(filter); },
         scope_.guard(std::move(use)));
 }
 

@@ -11,12 +11,12 @@
 namespace dormouse::runner {
 
 using namespace dormouse::session;
-using Status = port::MailFate::Status;
+using Status = port::MailDelivery::Status;
 
 struct MailService::Sending {
     SessionId from;
     port::MailPosted posted;
-    std::vector<std::size_t> places;  // index in `fates` by the number of the message
+    std::vector<std::size_t> places;  // index in `deliveries` by the number of the message
     // Outcomes that came before the sender's own answer, by event and number of the message.
     std::map<Seq, std::map<std::uint32_t, std::pair<Status, std::string>>> reported;
     std::size_t open = 0;
@@ -54,7 +54,7 @@ std::optional<MailReceiver> by_id(Directory& in, std::string const& project,
     return in.receiver(name, {}, rows->front());
 }
 
-// `name`: as written in the letter.
+// `name`: as written in the draft.
 std::optional<MailReceiver> by_alias(Directory& in, std::string const& project,
                                      std::string const& alias, std::string const& name) {
     Rows const rows = in.store.aliases(project, alias, 1);
@@ -63,7 +63,7 @@ std::optional<MailReceiver> by_alias(Directory& in, std::string const& project,
     return in.receiver(name, alias, rows->front());
 }
 
-// Leaves out sessions that the letter may not reach.
+// Leaves out sessions that the draft may not reach.
 Result<Names> everybody(Directory const& in, std::optional<SessionId> except) {
     Rows const rows = in.store.aliases(in.projects.front(), "", limits::mail_receivers_max + 2);
     if (!rows) return std::unexpected(rows.error());
@@ -145,7 +145,7 @@ std::string why_no_target(MailReceiver const& receiver) {
 
 std::pair<Status, std::string> delivery_status_of(Result<Answer> const& answer) {
     if (!answer) return {Status::failed, answer.error().detail};
-    return {answer->held ? Status::quarantined : Status::delivered, ""};
+    return {answer->quarantined ? Status::quarantined : Status::delivered, ""};
 }
 
 }  // namespace
@@ -154,27 +154,27 @@ MailService::MailService(port::Loop& loop, port::Journal& journal, Runner& runne
     : loop_(loop), journal_(journal), runner_(runner) {}
 
 void MailService::resolve(std::string const& project, std::vector<std::string> const& others,
-                          port::Letter const& letter, std::optional<SessionId> except,
+                          port::MailDraft const& draft, std::optional<SessionId> except,
                           port::Fn<void(Result<Names>)> done) {
     std::vector<std::string> projects{project};
     projects.insert(projects.end(), others.begin(), others.end());
-    std::vector<std::string> names = letter.to;
+    std::vector<std::string> names = draft.to;
     std::ranges::sort(names);
     names.erase(std::ranges::unique(names).begin(), names.end());
-    auto question = [projects = std::move(projects), reaches = letter.reaches,
+    auto question = [projects = std::move(projects), reaches = draft.reaches,
                      names = std::move(names), except](port::ListStore& store) {
         return find_names({store, projects, reaches}, names, except);
     };
     port::ask(journal_, std::move(question), scope_.guard(std::move(done)));
 }
 
-void MailService::send(SessionId from, port::Letter letter, port::MailSender sender, Duration wait,
-                       port::Fn<void(Result<port::MailPosted>)> done) {
+void MailService::send(SessionId from, port::MailDraft draft, port::MailSender sender,
+                       Duration wait, port::Fn<void(Result<port::MailPosted>)> done) {
     CHECK(done);
-    auto address = [this, from, letter = std::move(letter), sender = std::move(sender), wait,
+    auto address = [this, from, draft = std::move(draft), sender = std::move(sender), wait,
                     done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
         if (!lane) return done(std::unexpected(std::move(lane.error())));
-        bool const foreign = !letter.project.empty() && letter.project != (*lane)->state().project;
+        bool const foreign = !draft.project.empty() && draft.project != (*lane)->state().project;
         if (foreign) return done(fail(Code::not_found, "This id was not found."));
         auto const sending = std::make_shared<Sending>();
         sending->from = from;
@@ -183,29 +183,29 @@ void MailService::send(SessionId from, port::Letter letter, port::MailSender sen
         Asker asker{std::move(sender.by), std::move(sender.idem_key),
                     std::move(sender.idem_digest)};
         std::string const& project = (*lane)->state().project;
-        port::Letter const addressed{
-            .to = std::move(letter.to), .text = {}, .reaches = std::move(letter.reaches)};
+        port::MailDraft const addressed{
+            .to = std::move(draft.to), .text = {}, .reaches = std::move(draft.reaches)};
         resolve(project, runner_.mail_projects(project), addressed, from,
-                [this, sending, letter = std::move(letter),
+                [this, sending, draft = std::move(draft),
                  asker = std::move(asker)](Result<Names> found) mutable {
                     if (!found) return sending->done(std::unexpected(std::move(found.error())));
-                    send_to(sending, std::move(*found), std::move(letter), std::move(asker));
+                    send_to(sending, std::move(*found), std::move(draft), std::move(asker));
                 });
     };
     runner_.read_lane(from, scope_.guard(std::move(address)));
 }
 
-void MailService::send_to(Ptr const& sending, Names names, port::Letter letter, Asker asker) {
+void MailService::send_to(Ptr const& sending, Names names, port::MailDraft draft, Asker asker) {
     CHECK(sending->open == 0 && sending->places.empty());
-    SendMail command{{}, std::move(letter.text), letter.reply_to, letter.wake, letter.ttl};
+    SendMail command{{}, std::move(draft.text), draft.reply_to, draft.wake, draft.ttl};
     for (MailReceiver& one : names) {
-        port::MailFate fate{one.name, std::nullopt, Status::failed, why_no_target(one)};
+        port::MailDelivery delivery{one.name, std::nullopt, Status::failed, why_no_target(one)};
         if (one.target) {
-            fate = {one.name, one.target->session, Status::queued, ""};
-            sending->places.push_back(sending->posted.fates.size());
+            delivery = {one.name, one.target->session, Status::queued, ""};
+            sending->places.push_back(sending->posted.deliveries.size());
             command.to.push_back(std::move(*one.target));
         }
-        sending->posted.fates.push_back(std::move(fate));
+        sending->posted.deliveries.push_back(std::move(delivery));
     }
     if (command.to.empty()) return sending->done(std::move(sending->posted));
     sending->open = command.to.size();
@@ -228,10 +228,10 @@ void MailService::sent(Ptr const& sending, Result<Answer> answer) {
         return recall(sending, answer->seq);
     }
     auto early = std::move(sending->reported);
-    for (auto const& [n, fate] : early[answer->seq]) {
+    for (auto const& [n, delivery] : early[answer->seq]) {
         if (n >= sending->places.size()) continue;
-        port::MailFate& known = sending->posted.fates[sending->places[n]];
-        std::tie(known.status, known.why) = fate;
+        port::MailDelivery& known = sending->posted.deliveries[sending->places[n]];
+        std::tie(known.status, known.why) = delivery;
         CHECK(sending->open > 0);
         --sending->open;
     }
@@ -244,24 +244,24 @@ void MailService::sent(Ptr const& sending, Result<Answer> answer) {
 void MailService::recall(Ptr const& sending, Seq seq) {
     auto compare = [this, sending, seq](Result<Runner::Read> const& read) {
         if (!read) return sending->done(std::unexpected(read.error()));
-        auto& fates = sending->posted.fates;
-        fates.clear();
+        auto& deliveries = sending->posted.deliveries;
+        deliveries.clear();
         for (wire::RecordPtr const& record : read->records) {
             if (auto const* mail = std::get_if<MailSent>(&record->event.body);
                 mail && record->event.seq == seq) {
                 for (MailTarget const& to : mail->to)
-                    fates.push_back({to.alias.empty() ? to.session.text() : to.alias, to.session,
-                                     Status::delivered, ""});
+                    deliveries.push_back({to.alias.empty() ? to.session.text() : to.alias,
+                                          to.session, Status::delivered, ""});
             }
             auto const* back = std::get_if<MailBounced>(&record->event.body);
             if (!back || back->mail != seq) continue;
-            for (port::MailFate& fate : fates) {
-                if (fate.session != back->to.session) continue;
-                fate.status = Status::failed;
-                fate.why = back->error.message;
+            for (port::MailDelivery& delivery : deliveries) {
+                if (delivery.session != back->to.session) continue;
+                delivery.status = Status::failed;
+                delivery.why = back->error.message;
             }
         }
-        auto question = [from = sending->from, seq, count = fates.size()](
+        auto question = [from = sending->from, seq, count = deliveries.size()](
                             port::OutboxStore& store) -> Result<std::vector<bool>> {
             std::vector<bool> waits;
             for (std::uint32_t n = 0; n < count; ++n) {
@@ -274,7 +274,7 @@ void MailService::recall(Ptr const& sending, Seq seq) {
         port::ask(journal_, std::move(question), [sending](Result<std::vector<bool>> waits) {
             if (!waits) return sending->done(std::unexpected(std::move(waits.error())));
             for (std::size_t n = 0; n < waits->size(); ++n) {
-                if ((*waits)[n]) sending->posted.fates[n].status = Status::queued;
+                if ((*waits)[n]) sending->posted.deliveries[n].status = Status::queued;
             }
             sending->done(std::move(sending->posted));
         });
@@ -291,9 +291,9 @@ void MailService::delivered(OutboxKey const& key, Result<Answer> const& answer) 
             continue;
         }
         if (sending->posted.id.seq != key.seq || key.n >= sending->places.size()) continue;
-        port::MailFate& fate = sending->posted.fates[sending->places[key.n]];
-        if (fate.status != Status::queued) continue;
-        std::tie(fate.status, fate.why) = delivery_status_of(answer);
+        port::MailDelivery& delivery = sending->posted.deliveries[sending->places[key.n]];
+        if (delivery.status != Status::queued) continue;
+        std::tie(delivery.status, delivery.why) = delivery_status_of(answer);
         CHECK(sending->open > 0);
         if (--sending->open == 0) finish(sending);
     }
@@ -337,15 +337,15 @@ void hand_next(std::shared_ptr<Handing> const& h) {
 
 }  // namespace
 
-void MailService::hand_in(std::string const& project, port::Letter letter, Asker asker,
+void MailService::hand_in(std::string const& project, port::MailDraft draft, Asker asker,
                           port::Fn<void(Result<std::vector<Handed>>)> done) {
     TakeMail command;
     command.mail.project = project;
-    command.mail.text = std::move(letter.text);
-    command.mail.reply_to = letter.reply_to;
-    command.mail.wake = letter.wake;
-    command.ttl = letter.ttl;
-    resolve(project, {}, letter, std::nullopt,
+    command.mail.text = std::move(draft.text);
+    command.mail.reply_to = draft.reply_to;
+    command.mail.wake = draft.wake;
+    command.ttl = draft.ttl;
+    resolve(project, {}, draft, std::nullopt,
             [this, command = std::move(command), asker = std::move(asker),
              done = std::move(done)](Result<Names> found) mutable {
                 if (!found) return done(std::unexpected(std::move(found.error())));

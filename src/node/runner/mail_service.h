@@ -10,11 +10,11 @@
 
 namespace dormouse::runner {
 
-// A name in a letter, and the session that it means.
+// A receiver as named in a draft, and the session that it means.
 struct MailReceiver {
     std::string name;
     std::optional<session::MailTarget> target = {};
-    bool barred = false;    // the session exists, but the letter may not reach its agent
+    bool barred = false;    // the session exists, but the draft may not reach its agent
     std::string hint = {};  // of an unknown name: what may have been meant
 };
 
@@ -23,7 +23,7 @@ public:
     // The arguments outlive this; the loop runs nothing of this after it is destroyed.
     MailService(port::Loop& loop, port::Journal& journal, Runner& runner);
 
-    void send(SessionId from, port::Letter letter, port::MailSender sender, Duration wait,
+    void send(SessionId from, port::MailDraft draft, port::MailSender sender, Duration wait,
               port::Fn<void(Result<port::MailPosted>)> done) override;
 
     // The result of a person's mail for one receiver.
@@ -32,7 +32,7 @@ public:
         std::optional<SessionId> session;
         Result<session::Answer> answer;
     };
-    void hand_in(std::string const& project, port::Letter letter, Asker asker,
+    void hand_in(std::string const& project, port::MailDraft draft, Asker asker,
                  port::Fn<void(Result<std::vector<Handed>>)> done);
     // Call from Observer::delivered().
     void delivered(session::OutboxKey const& key, Result<session::Answer> const& answer);
@@ -44,9 +44,9 @@ private:
 
     // `others`: further projects whose sessions may be named.
     void resolve(std::string const& project, std::vector<std::string> const& others,
-                 port::Letter const& letter, std::optional<SessionId> except,
+                 port::MailDraft const& draft, std::optional<SessionId> except,
                  port::Fn<void(Result<Names>)> done);
-    void send_to(Ptr const& sending, Names names, port::Letter letter, Asker asker);
+    void send_to(Ptr const& sending, Names names, port::MailDraft draft, Asker asker);
     void sent(Ptr const& sending, Result<session::Answer> answer);
     void recall(Ptr const& sending, Seq seq);
     void finish(Ptr const& sending);

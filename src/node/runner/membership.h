@@ -1,6 +1,6 @@
 #pragma once
 // Which processes work on a shared store, as one of them concludes from its own heartbeats. Pure:
-// no clock of another machine is compared, and nobody is taken for gone by one whose own
+// no clock of another machine is compared, and no process is declared dead by one whose own
 // heartbeats fail.
 
 #include <dormouse/id.h>
@@ -42,17 +42,17 @@ public:
     // This process removed another one from the table.
     void removed(Epoch epoch) { known_.erase(epoch); }
 
-    // Whether effects may start: nobody can have taken this process for gone yet.
+    // Returns true if effects may start: no process can have declared this one dead yet.
     [[nodiscard]] bool may_start(Duration now) const { return sent_ && now - *sent_ < start_limit; }
-    // Whether the process of this epoch has left the table. One that joined after the newest
-    // heartbeat is not known yet, and not gone.
+    // Returns true if the process of this epoch has left the table. A process that joined after the
+    // newest heartbeat is not known yet, and not dead.
     [[nodiscard]] bool gone(Epoch epoch) const {
         return !known_.contains(epoch) && epoch <= newest_;
     }
-    // Whether work that falls due for this session number is for `me` to do: the processes share
-    // it by number. What is overdue is for anybody.
+    // Returns true if `me` handles the due work of this session number: the processes share it by
+    // number. Overdue work is handled by any process.
     [[nodiscard]] bool has_share(Epoch me, std::uint64_t number) const;
-    // Whether `me` does what one process does for all: it has the smallest epoch.
+    // Returns true if `me` does the work that one process does for all: it has the smallest epoch.
     [[nodiscard]] bool leads(Epoch me) const { return known_.empty() || *known_.begin() == me; }
 
 private:

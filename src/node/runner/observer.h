@@ -1,5 +1,5 @@
 #pragma once
-// What a runner reports to its owner. Each function is called on the loop and returns at once.
+// The reports of a runner to its owner. Each function is called on the loop and returns at once.
 
 #include "runner/lane/lane.h"
 

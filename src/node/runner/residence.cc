@@ -12,7 +12,7 @@ void Runner::rested(SessionId session) {
     if (found == lanes_.end()) return;
     idle_.add({session, found->second->weight(), now()});
     if (found->second->gone()) {
-        world_.loop.post(scope_.guard([this, session] {
+        services_.loop.post(scope_.guard([this, session] {
             auto const lane = lanes_.find(session);
             if (lane != lanes_.end() && lane->second->gone()) release_lane(session);
         }));
@@ -34,7 +34,7 @@ void Runner::release_old() {
     std::size_t looked_at = 0;
     for (auto it = idle_.entries().begin(); it != idle_.entries().end() && it->since <= before;) {
         if (looked_at++ == release_share)
-            return world_.loop.post(scope_.guard([this] { release_old(); }));
+            return services_.loop.post(scope_.guard([this] { release_old(); }));
         SessionId const session = (it++)->session;
         if (!release_lane(session)) idle_again(session);
     }
@@ -59,7 +59,7 @@ bool Runner::release_lane(SessionId session) {
     if (auto gate = found->second->missing_gate())
         parked_[session] = {*std::move(gate), found->second->next_time()};
     // It may be on the call stack: destroyed in the next loop iteration.
-    world_.loop.post([gone = std::move(found->second)] {});
+    services_.loop.post([gone = std::move(found->second)] {});
     lanes_.erase(found);
     return true;
 }

@@ -69,13 +69,13 @@ Result<Lines> old_lines(port::AuditStore& store, Time until) {
 void Runner::trim_audit(Time until, bool dry_run, Asker const& asker,
                         port::Fn<void(Result<OldAudit>)> done) {
     port::ask(
-        world_.journal, [until](port::AuditStore& store) { return old_lines(store, until); },
+        services_.journal, [until](port::AuditStore& store) { return old_lines(store, until); },
         [this, alive = scope_.token(), dry_run, by = asker.by,
          done = std::move(done)](Result<Lines> found) mutable {
             if (!found) return done(std::unexpected(std::move(found.error())));
             OldAudit const old = found->worth ? found->old : OldAudit{};
             if (!alive || dry_run || !found->worth) return done(old);
-            world_.journal.write(
+            services_.journal.write(
                 [old, line = wire::trimmed_line(old.trim, now(), by)](port::AuditStore& store) {
                     return store.trim_audit(old.trim.through, line);
                 },
@@ -108,25 +108,25 @@ void Runner::begin_sweeps() {
 
 void Runner::sweep_audit() {
     if (draining_ || failed_) return;
-    if (!world_.nodes.leads()) {
-        world_.loop.after(audit_every_max, sweeps_->guard([this] { sweep_audit(); }));
+    if (!services_.nodes.leads()) {
+        services_.loop.after(audit_every_max, sweeps_->guard([this] { sweep_audit(); }));
         return;
     }
     auto again = [this](Result<OldAudit> const& old) {
         Duration const by_default =
             std::clamp(*options_.audit_after, Duration(1'000), Duration(audit_every_max));
         Duration const soon = old && old->more ? Duration(0) : by_default;
-        world_.loop.after(soon, sweeps_->guard([this] { sweep_audit(); }));
+        services_.loop.after(soon, sweeps_->guard([this] { sweep_audit(); }));
     };
     trim_audit(now() - *options_.audit_after, false, Asker{}, sweeps_->guard(again));
 }
 
 void Runner::sweep() {
     if (draining_ || failed_) return;
-    if (!world_.nodes.leads()) return sweep_again(sweep_every_max);
+    if (!services_.nodes.leads()) return sweep_again(sweep_every_max);
     Time const until = now() - *options_.completed_after;
     port::ask(
-        world_.journal,
+        services_.journal,
         [until](port::MaintenanceStore& store) { return store.completed_until(until, sweep_size); },
         sweeps_->guard([this](Result<std::vector<SessionId>> completed) {
             bool const some = completed && !completed->empty();
@@ -151,7 +151,7 @@ void Runner::sweep(std::vector<SessionId> const& completed) {
 
 void Runner::sweep_again(Duration delay) {
     Duration const often = std::max(Duration(1'000), *options_.completed_after);
-    world_.loop.after(std::min(delay, often), sweeps_->guard([this] { sweep(); }));
+    services_.loop.after(std::min(delay, often), sweeps_->guard([this] { sweep(); }));
 }
 
 }  // namespace dormouse::runner

@@ -17,18 +17,18 @@ namespace {
 constexpr Duration unreadable_every{60'000};  // delay for parked_ entries without a gate
 }  // namespace
 
-Runner::Runner(World world, Options options, Observer& observer)
-    : world_(world),
+Runner::Runner(Services services, Options options, Observer& observer)
+    : services_(services),
       options_(std::move(options)),
-      clock_(world.clock),
-      writer_(world.loop, world.journal),
-      freshness_(world.loop, world.journal, !world.nodes.alone()),
-      loads_(world.loop, world.journal, !world.nodes.alone()),
+      clock_(services.clock),
+      writer_(services.loop, services.journal),
+      freshness_(services.loop, services.journal, !services.nodes.alone()),
+      loads_(services.loop, services.journal, !services.nodes.alone()),
       rules_(std::exchange(options_.rules, {})),
-      numbers_(world.loop, options_.numbers, options_.fetch_numbers),
+      numbers_(services.loop, options_.numbers, options_.fetch_numbers),
       observer_(observer),
       outbox_(
-          {world.loop, world.journal, world.nodes.alone(),
+          {services.loop, services.journal, services.nodes.alone(),
            [this](Error const& error) { store_failed(error); }},
           [this](SessionId to, Command::Body body, Actor by, Reply reply) {
               command(to, std::move(body), {std::move(by)}, std::move(reply));
@@ -36,7 +36,7 @@ Runner::Runner(World world, Options options, Observer& observer)
           [this](OutboxKey const& key, Result<Answer> const& answer) {
               observer_.delivered(key, answer);
           }),
-      aliases_(world.journal) {}
+      aliases_(services.journal) {}
 
 Runner::~Runner() {
     scope_.end();
@@ -79,7 +79,8 @@ void Runner::command(SessionId session, Command::Body body, Asker asker, Reply r
                  reply = std::move(reply)](Result<Answer> answer) mutable {
             // An unreadable session can still be deleted.
             if (answer || !is_unreadable(answer.error()) || !alive) return reply(std::move(answer));
-            bury({world_.journal, writer_, world_.nodes.epoch(), now()}, session, std::move(by),
+            bury({services_.journal, writer_, services_.nodes.epoch(), now()}, session,
+                 std::move(by),
                  [this, alive, session, reply = std::move(reply)](Result<Answer> buried) mutable {
                      if (buried && alive) outbox_.retry(session);
                      reply(std::move(buried));
@@ -104,7 +105,7 @@ void Runner::enter(SessionId session, Incoming incoming, Reply reply) {
 }
 
 bool Runner::is_large(Command& command) const {
-    return world_.workers != nullptr && wire::bytes_of(command) >= wire::large_bytes;
+    return services_.workers != nullptr && wire::bytes_of(command) >= wire::large_bytes;
 }
 
 // REQUIRES: is_large().
@@ -115,7 +116,7 @@ void Runner::prepare(Command command, port::Fn<void(Result<Command>)> then) {
         Result<void> prepared = {};
     };
     auto const large = std::make_shared<Large>(std::move(command));
-    world_.workers->run(
+    services_.workers->run(
         [large, output_bytes = options_.limits.output_bytes](std::stop_token const&) {
             large->prepared = Lane::prepare(large->command, output_bytes);
         },
@@ -149,10 +150,10 @@ void Runner::store_failed(Error const& error) {
     observer_.failed();
 }
 
-// What runs here continues; its outcomes are offered to the sessions as they are stored then.
+// Running effects continue; their outcomes are offered to the sessions as they are stored then.
 void Runner::fenced() {
     if (std::exchange(rejoining_, true)) return;
-    world_.nodes.rejoin(scope_.guard([this] {
+    services_.nodes.rejoin(scope_.guard([this] {
         rejoining_ = false;
         forget_memory();
     }));
@@ -172,8 +173,8 @@ bool Runner::attends(SessionId session, Time until) const {
     return !next || *next >= until;
 }
 
-// A tick is compared with the store, and decided again if that is ahead. What nobody watches, and
-// where nothing runs, is read again when it is needed.
+// A tick is compared with the store, and decided again if that is ahead. A session without watchers
+// and effects is read again when it is needed.
 void Runner::appended_elsewhere(SessionId session) {
     numbers_.seen(session.number());
     auto const resident = lanes_.find(session);
@@ -229,14 +230,14 @@ void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> 
             return create_first(std::move(create), std::move(asker), key, std::move(finish));
         create_at(lane(**found), std::move(create), std::move(asker), std::move(finish));
     };
-    port::ask(world_.journal, std::move(question), scope_.guard(std::move(create_unless)));
+    port::ask(services_.journal, std::move(question), scope_.guard(std::move(create_unless)));
 }
 
 // Another process may create the session of this key, with this alias, at the same time: then that
 // session is the answer.
 void Runner::create_first(Create create, Asker asker, Bits128 const& key,
                           port::Fn<void(Result<Created>)> reply) {
-    if (world_.nodes.alone())
+    if (services_.nodes.alone())
         return create_new(std::move(create), std::move(asker), key, std::move(reply));
     auto created = [this, key, create, asker,
                     reply = std::move(reply)](Result<Created> made) mutable {
@@ -250,7 +251,7 @@ void Runner::create_first(Create create, Asker asker, Bits128 const& key,
                 if (!*found) return reply(std::unexpected(std::move(error)));
                 create_at(lane(**found), std::move(create), std::move(asker), std::move(reply));
             };
-        port::ask(world_.journal, std::move(question), scope_.guard(std::move(use)));
+        port::ask(services_.journal, std::move(question), scope_.guard(std::move(use)));
     };
     create_new(std::move(create), std::move(asker), key, std::move(created));
 }
@@ -386,7 +387,7 @@ void Runner::read_stored(SessionId session, Seq next, Seq head,
         Seq const after = records.back()->event.seq + 1;
         read_on(session, after, std::move(records), std::move(done));
     };
-    port::ask(world_.journal, std::move(question), scope_.guard(std::move(use)),
+    port::ask(services_.journal, std::move(question), scope_.guard(std::move(use)),
               port::read_key(session));
 }
 
@@ -441,7 +442,7 @@ void Runner::read_stored_page(SessionId session, Seq from, Seq head, std::size_t
             done(Read{std::move(*lane), std::move(records)});
         });
     };
-    port::ask(world_.journal, std::move(question), scope_.guard(std::move(use)),
+    port::ask(services_.journal, std::move(question), scope_.guard(std::move(use)),
               port::read_key(session));
 }
 
@@ -464,11 +465,11 @@ void Runner::offer_later(SessionId session, EffectId id, Command::Body outcome) 
     auto again = [this, session, id, outcome = std::move(outcome)]() mutable {
         if (!failed_) offer(session, id, std::move(outcome));
     };
-    world_.loop.after(Duration(1'000), scope_.guard(std::move(again)));
+    services_.loop.after(Duration(1'000), scope_.guard(std::move(again)));
 }
 
 void Runner::after(Duration delay, port::Fn<void()> work) {
-    world_.loop.after(delay, scope_.guard(std::move(work)));
+    services_.loop.after(delay, scope_.guard(std::move(work)));
 }
 
 void Runner::wake_soon(SessionId session, Time at) {
@@ -483,7 +484,7 @@ void Runner::arm() {
     if (armed_ && *armed_ <= next) return;
     armed_ = next;
     Duration const delay = std::max(Duration(0), next - now());
-    world_.loop.after(delay, scope_.guard([this, next] {
+    services_.loop.after(delay, scope_.guard([this, next] {
         if (armed_ != next) return;
         armed_.reset();
         fire();
@@ -500,10 +501,10 @@ void Runner::fire() {
     arm();
 }
 
-// Its driver does what is due; if that is gone, anybody does. What has no driver is shared by
-// number until it is overdue.
+// The driver does the due work; if it is dead, any process does. Sessions without a driver are
+// shared by number until their work is overdue.
 bool Runner::is_for_another(port::Due const& due) const {
-    port::Nodes const& nodes = world_.nodes;
+    port::Nodes const& nodes = services_.nodes;
     if (due.driver == nodes.epoch()) return false;
     if (due.driver != 0) return !nodes.gone(due.driver);
     return due.at + overdue_after > now() && !nodes.has_share(due.session.number());
@@ -535,7 +536,7 @@ void Runner::scan_page(Time until, std::optional<port::Due> after) {
     };
     auto use = [this, until](Result<std::vector<port::Due>> due) {
         Time const now = this->now();
-        bool const alone = world_.nodes.alone();
+        bool const alone = services_.nodes.alone();
         for (port::Due const& one : due ? *due : std::vector<port::Due>()) {
             if (is_for_another(one)) continue;
             if (one.at <= now) {
@@ -546,9 +547,9 @@ void Runner::scan_page(Time until, std::optional<port::Due> after) {
         }
         recovered_ = recovered_ || due.has_value();
         if (due && due->size() == scan_page_size) return scan_page(until, due->back());
-        world_.loop.after(options_.scan_every, scope_.guard([this] { scan(); }));
+        services_.loop.after(options_.scan_every, scope_.guard([this] { scan(); }));
     };
-    port::ask(world_.journal, std::move(question), scope_.guard(std::move(use)));
+    port::ask(services_.journal, std::move(question), scope_.guard(std::move(use)));
 }
 
 void Runner::drain(port::Fn<void()> done, Duration limit) {
@@ -563,8 +564,8 @@ void Runner::drain(port::Fn<void()> done, Duration limit) {
 void Runner::finish_drain() {
     bool running = !writer_.idle();
     for (auto const& [id, lane] : lanes_) running = running || lane->effects_running() > 0;
-    if (!running || now() >= drain_until_) return world_.loop.post(std::exchange(drained_, {}));
-    world_.loop.after(Duration(20), scope_.guard([this] { finish_drain(); }));
+    if (!running || now() >= drain_until_) return services_.loop.post(std::exchange(drained_, {}));
+    services_.loop.after(Duration(20), scope_.guard([this] { finish_drain(); }));
 }
 
 }  // namespace dormouse::runner

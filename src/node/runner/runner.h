@@ -88,7 +88,7 @@ struct RepairReport {
 
 class Runner final : private Host {
 public:
-    struct World {
+    struct Services {
         port::Loop& loop;
         port::Clock& clock;
         port::Entropy& entropy;
@@ -100,15 +100,15 @@ public:
         port::Workers* workers = nullptr;
         port::ToolCatalogue* tools = nullptr;  // null: values of submissions are not checked
     };
-    // `observer` and everything in `world` outlive this; the loop runs nothing of this runner after
-    // it is destroyed.
-    Runner(World world, Options options, Observer& observer);
+    // `observer` and everything in `services` outlive this; the loop runs nothing of this runner
+    // after it is destroyed.
+    Runner(Services services, Options options, Observer& observer);
     ~Runner() override;
 
     // Starts scanning: from now on outstanding work is done.
     void start();
-    // From now on the limits, mail policies and ages of `next`; its other members are ignored. What
-    // was decided before stays as it is.
+    // Applies the limits, mail policies and ages of `next`; its other members are ignored. Earlier
+    // decisions do not change.
     void apply(Options const& next);
     static constexpr Duration drain_max{5'000};
     // Accepts no more commands (503 draining) and starts no more effects. Calls `done` when no
@@ -168,22 +168,22 @@ public:
     void forget_memory();
     // A session of this number will be imported: no new one gets it.
     void skip_number(std::uint64_t number) { numbers_.skip(number); }
-    // Whether the process of this epoch, of another store, counts as one before this process.
+    // Returns true if the process of this epoch, of another store, counts as an earlier one.
     [[nodiscard]] bool outlives(Epoch epoch) const {
-        return world_.nodes.alone() && epoch < world_.nodes.epoch();
+        return services_.nodes.alone() && epoch < services_.nodes.epoch();
     }
     // This session was imported, with these rules that answer in it.
     void imported(SessionId session, std::vector<port::RuleRow> const& rules);
     // Other gates are configured now: sessions that wait for one that was missing continue.
     void gates_changed();
-    // The others took this process for gone: takes part again, under a new epoch.
+    // The others declared this process dead: takes part again, under a new epoch.
     void fenced() override;
     // See port::Nodes::name().
-    [[nodiscard]] std::string const& node_name() const { return world_.nodes.name(); }
-    // Of this process, as its appends name it.
-    [[nodiscard]] Epoch epoch() const { return world_.nodes.epoch(); }
-    // Whether something that runs here does what was due for the session before `until`, such as a
-    // poll that takes long. False also if nothing runs, or the session is not in memory.
+    [[nodiscard]] std::string const& node_name() const { return services_.nodes.name(); }
+    // Returns the epoch of this process, as its appends name it.
+    [[nodiscard]] Epoch epoch() const { return services_.nodes.epoch(); }
+    // Returns true if work that runs here, such as a long poll, covers everything that was due for
+    // the session before `until`. Returns false if nothing runs, or the session is not in memory.
     [[nodiscard]] bool attends(SessionId session, Time until) const;
 
     // Checks a page of sessions with numbers above `after`, and repairs what can be repaired.
@@ -195,9 +195,9 @@ public:
     [[nodiscard]] Time now() const override { return clock_.now(); }
     [[nodiscard]] bool draining() const override { return draining_; }
     [[nodiscard]] bool recovered() const { return recovered_; }
-    // Whether the store is a restored copy that holds: no time passes for sessions, and no effect
-    // starts.
-    [[nodiscard]] bool held() const { return world_.nodes.held(); }
+    // Returns true if the store is a restored copy that no person has released: no time passes for
+    // sessions, and no effect starts.
+    [[nodiscard]] bool held() const { return services_.nodes.held(); }
     // Unloads all idle sessions, because memory is short.
     void release_idle() { release_beyond(0, 0); }
     [[nodiscard]] std::size_t resident() const { return lanes_.size(); }
@@ -224,8 +224,8 @@ public:
                     port::Fn<void(Result<OldAudit>)> done);
 
 private:
-    [[nodiscard]] Random random() override { return world_.entropy.random(); }
-    [[nodiscard]] port::Nodes const& nodes() const override { return world_.nodes; }
+    [[nodiscard]] Random random() override { return services_.entropy.random(); }
+    [[nodiscard]] port::Nodes const& nodes() const override { return services_.nodes; }
     [[nodiscard]] session::Limits const& limits() const override { return options_.limits; }
     [[nodiscard]] session::TraceRules tracing() const override { return options_.tracing; }
     [[nodiscard]] session::MailPolicy mail_policy(std::string const& project) const override {
@@ -236,15 +236,15 @@ private:
         auto const& others = mail_projects(from);
         return std::ranges::find(others, to) != others.end();
     }
-    [[nodiscard]] SubmissionCheck::World checks() const override {
-        return {world_.tools, world_.workers};
+    [[nodiscard]] SubmissionCheck::Services checks() const override {
+        return {services_.tools, services_.workers};
     }
-    [[nodiscard]] port::Journal& journal() override { return world_.journal; }
+    [[nodiscard]] port::Journal& journal() override { return services_.journal; }
     [[nodiscard]] JournalWriter& writer() override { return writer_; }
     [[nodiscard]] Freshness& freshness() override { return freshness_; }
     [[nodiscard]] Loads& loads() override { return loads_; }
-    [[nodiscard]] port::Effects& effects() override { return world_.effects; }
-    [[nodiscard]] port::AgentTerms const& agents() const override { return world_.agents; }
+    [[nodiscard]] port::Effects& effects() override { return services_.effects; }
+    [[nodiscard]] port::AgentTerms const& agents() const override { return services_.agents; }
     void offer(SessionId session, session::EffectId id, session::Command::Body outcome) override;
     void offer_later(SessionId session, session::EffectId id,
                      session::Command::Body outcome) override;
@@ -319,7 +319,7 @@ private:
     static constexpr Duration sweep_every_max{60'000};
     static constexpr Duration audit_every_max{3'600'000};
 
-    World world_;
+    Services services_;
     Options options_;
     GuardedClock clock_;
     JournalWriter writer_;
@@ -342,7 +342,7 @@ private:
     using Wake = std::pair<Time, SessionId>;
     std::set<Wake> wakes_;
     std::optional<Time> armed_;
-    bool rejoining_ = false;  // the others took this process for gone
+    bool rejoining_ = false;  // the others declared this process dead
     bool draining_ = false;
     bool recovered_ = false;
     bool failed_ = false;

@@ -379,8 +379,8 @@ TEST_F(Draining, StalledTool_EndsAtTheLimit) {
 }
 
 TEST_F(Failing, FailedSync_IsReportedOnceAndEndsTheScan) {
-    int told = 0;
-    observer.on_failed = [&] { ++told; };
+    int failures = 0;
+    observer.on_failed = [&] { ++failures; };
     runner->start();
     SessionId const session = waiting_session(Duration(5'000));
     journal.fault = Fault::lost;
@@ -388,7 +388,7 @@ TEST_F(Failing, FailedSync_IsReportedOnceAndEndsTheScan) {
     EXPECT_EQ(ask(session, Change{"lost", {}, {}, {}}), "fail_stop");
     journal.fault = Fault::lost;
     EXPECT_EQ(ask(session, Change{"lost", {}, {}, {}}), "fail_stop");
-    EXPECT_EQ(told, 1);
+    EXPECT_EQ(failures, 1);
     EXPECT_TRUE(runner->failed());
     std::size_t const commits = journal.commits.size();
     loop.advance(Duration(20'000));
@@ -396,26 +396,26 @@ TEST_F(Failing, FailedSync_IsReportedOnceAndEndsTheScan) {
 }
 
 TEST_F(Failing, FailedSyncOfAnOutcome_IsReported) {
-    int told = 0;
-    observer.on_failed = [&] { ++told; };
+    int failures = 0;
+    observer.on_failed = [&] { ++failures; };
     SessionId const session = new_session();
     (void)ask(session, prompt("hello"));
     journal.fault = Fault::lost;
     journal.fault_code = Code::fail_stop;
     effects.reply();
     loop.advance(Duration(10'000));
-    EXPECT_EQ(told, 1);
+    EXPECT_EQ(failures, 1);
 }
 
 TEST_F(Waking, ProvisionalText_GoesToTheObserver) {
-    Strings heard;
+    Strings received;
     observer.on_delta = [&](SessionId, AskModel const& ask, port::Delta const& delta) {
-        heard.push_back(std::to_string(ask.step) + "." + std::to_string(ask.attempt) + " " +
-                        delta.text);
+        received.push_back(std::to_string(ask.step) + "." + std::to_string(ask.attempt) + " " +
+                           delta.text);
     };
     (void)ask(new_session(), prompt("hello"));
     effects.asked.back().delta({port::Delta::Kind::text, "wel"});
-    EXPECT_EQ(heard, Strings{"1.1 wel"});
+    EXPECT_EQ(received, Strings{"1.1 wel"});
 }
 
 TEST_F(Waking, RunnerEnded_StoreAnswersLate_NobodyIsCalled) {

@@ -44,7 +44,7 @@ private:
     static constexpr std::uint64_t ahead = 1'024;
     static constexpr std::uint64_t ahead_of_few = 128;
     static constexpr Duration retry_after{1'000};
-    // Of the blocks in hand.
+    // The age of the blocks in hand.
     enum class Age : std::uint8_t {
         any,     // replaced at once when it is old
         renewed  // not long ago: looked at again after `renew_every`

@@ -37,8 +37,8 @@ std::optional<Json> violations_of(std::size_t steps, Json const& schema, Json co
     return violations->empty() ? Json() : Json::trusted(violations_json(*violations));
 }
 
-// Whether the submission has a result for the call. A person who says that an attempt in doubt
-// succeeded may give its result.
+// Returns true if the submission has a result for the call. A person who says that an attempt in
+// doubt succeeded may give its result.
 bool brings_result(Call const& call, Submit const& submit) {
     bool const question = call.question && call.question->pending == submit.pending;
     Submission const& what = submit.what;
@@ -113,9 +113,9 @@ std::optional<Checked> SubmissionCheck::find(Call const& call, Submit const& sub
     trace();
     CHECK(call.pending == submit.pending ||
           (call.question && call.question->pending == submit.pending));
-    if (world_.tools == nullptr) return Checked{};
+    if (services_.tools == nullptr) return Checked{};
     if (failed_) return Checked{{}, failed_};
-    if (auto error = misplaced(*world_.tools, call, submit)) return Checked{{}, error};
+    if (auto error = misplaced(*services_.tools, call, submit)) return Checked{{}, error};
     if (Schemas now = schemas(call, submit); !is_measured_by(now)) {
         schemas_ = std::move(now);
         measured_ = false;
@@ -139,8 +139,8 @@ void SubmissionCheck::work(std::shared_ptr<Submit const> const& submit, port::Fn
     CHECK(lacks_ != Lacks::nothing);
     if (std::exchange(lacks_, Lacks::nothing) == Lacks::validating)
         return validate(submit, std::move(done));
-    CHECK(world_.workers);
-    world_.workers->run(
+    CHECK(services_.workers);
+    services_.workers->run(
         [self = shared_from_this(), submit](std::stop_token const&) {
             (void)self->measure(json::steps_max, *submit);
         },
@@ -153,13 +153,14 @@ void SubmissionCheck::work(std::shared_ptr<Submit const> const& submit, port::Fn
 }
 
 void SubmissionCheck::validate(std::shared_ptr<Submit const> const& submit, port::Fn<void()> done) {
-    CHECK(world_.tools && !tool_.empty());
+    CHECK(services_.tools && !tool_.empty());
     port::OfferedResult offered{submit->pending, tool_, tool_input_, wire::whole_output(*submit)};
-    world_.tools->validate(std::move(offered), [self = shared_from_this(), done = std::move(done)](
-                                                   port::ValidationResult result) mutable {
-        self->validated_ = std::move(result);
-        done();
-    });
+    services_.tools->validate(
+        std::move(offered),
+        [self = shared_from_this(), done = std::move(done)](port::ValidationResult result) mutable {
+            self->validated_ = std::move(result);
+            done();
+        });
 }
 
 // Uses the pause's schema. An early result, or one of a call in doubt, uses the schema that the
@@ -170,11 +171,11 @@ SubmissionCheck::Schemas SubmissionCheck::schemas(Call const& call, Submit const
         if (call.pause) out.result = call.pause->terms.schema;
         bool const undeclared = !call.pause || call.in_doubt;
         if (undeclared && out.result.is_null())
-            out.result = world_.tools->result_schema(call.spec.tool).value_or(Json());
+            out.result = services_.tools->result_schema(call.spec.tool).value_or(Json());
     }
     bool const edited = submit.what.kind == SubmissionKind::decision && call.spec.ask == 0 &&
                         !submit.what.arguments.is_null();
-    if (edited) out.arguments = world_.tools->tool_schema(call.spec.tool).value_or(Json());
+    if (edited) out.arguments = services_.tools->tool_schema(call.spec.tool).value_or(Json());
     return out;
 }
 
@@ -196,7 +197,7 @@ bool SubmissionCheck::measure(std::size_t steps, Submit const& submit) {
 }
 
 bool SubmissionCheck::measure_soon(Submit const& submit) {
-    if (world_.workers == nullptr) return measure(json::steps_max, submit);
+    if (services_.workers == nullptr) return measure(json::steps_max, submit);
     auto const bytes = [](Json const& schema, std::size_t value) {
         return schema.is_null() ? 0 : schema.size() + value;
     };
@@ -212,7 +213,7 @@ std::string SubmissionCheck::validator(Call const& call, Submit const& submit) c
     bool const continues =
         call.pause && !call.in_doubt &&
         (call.pause->by_gate || call.pause->terms.continuation != Continuation::tool_response);
-    return !continues && world_.tools->has_validator(call.spec.tool) ? call.spec.tool : "";
+    return !continues && services_.tools->has_validator(call.spec.tool) ? call.spec.tool : "";
 }
 
 }  // namespace dormouse::runner

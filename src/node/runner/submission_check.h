@@ -10,7 +10,7 @@
 //   auto checked = check->find(call, submit);   // nullopt: not known yet
 //   check->work(std::move(shared_submit), [] { /* look again */ });
 //
-// On the loop. Everything in `World` outlives this.
+// On the loop. Everything in `Services` outlives this.
 
 #include "port/catalogue.h"
 #include "session/decide.h"
@@ -21,11 +21,11 @@ namespace dormouse::runner {
 
 class SubmissionCheck : public std::enable_shared_from_this<SubmissionCheck> {
 public:
-    struct World {
+    struct Services {
         port::ToolCatalogue* tools = nullptr;  // null: values are not checked
         port::Workers* workers = nullptr;      // null: large values are checked on the loop
     };
-    explicit SubmissionCheck(World world) : world_(world) {}
+    explicit SubmissionCheck(Services services) : services_(services) {}
 
     // REQUIRES: `call` is open and waits for `submit` (session::call_to_check). nullopt: call
     // work(), then look again.
@@ -51,7 +51,7 @@ private:
                                         session::Submit const& submit) const;
     void validate(std::shared_ptr<session::Submit const> const& submit, port::Fn<void()> done);
 
-    World world_;
+    Services services_;
     Lacks lacks_ = Lacks::nothing;
     std::optional<Error> failed_;  // a step of the work failed
     bool measured_ = false;

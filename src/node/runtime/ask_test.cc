@@ -80,9 +80,9 @@ TEST_F(AskTest, Votes_AreCounted) {
 }
 
 TEST_F(AskTest, Completion_GetsTheId) {
-    std::promise<Result<PendingId>> told;
-    runtime->ask(deploy(), [&](Result<PendingId> asked) { told.set_value(std::move(asked)); });
-    auto const asked = told.get_future().get();
+    std::promise<Result<PendingId>> promise;
+    runtime->ask(deploy(), [&](Result<PendingId> asked) { promise.set_value(std::move(asked)); });
+    auto const asked = promise.get_future().get();
     ASSERT_TRUE(asked) << asked.error().detail;
     EXPECT_FALSE(runtime->call(*asked).value().receipt);
 }

@@ -133,10 +133,10 @@ TEST_F(CallbacksTest, SlowObservers_DelayNoSession) {
     wait_while([&] { return inside < 4; });
     // All four observers block, and the one tool thread is free.
     EXPECT_EQ(start("job").pending.size(), 1U);
-    std::promise<bool> told;
+    std::promise<bool> promise;
     runtime->create({.agent = "ops"},
-                    [&](Result<SessionId> id) { told.set_value(id.has_value()); });
-    EXPECT_TRUE(told.get_future().get());
+                    [&](Result<SessionId> id) { promise.set_value(id.has_value()); });
+    EXPECT_TRUE(promise.get_future().get());
     latch.open();
 }
 
@@ -293,12 +293,12 @@ TEST_F(CallbacksTest, Close_WaitingCallers_AreAnswered) {
     open();
     auto const session = runtime->create({.agent = "ops", .prompt = "mixed"}).value();
     begun.get_future().wait();
-    std::promise<std::string> told;
+    std::promise<std::string> promise;
     runtime->wait_idle(session, Duration(600'000),
-                       [&](Result<SessionView> const& view) { told.set_value(code_of(view)); });
+                       [&](Result<SessionView> const& view) { promise.set_value(code_of(view)); });
     EXPECT_TRUE(runtime->session(session));
     EXPECT_FALSE(runtime->close(Duration(10)));
-    EXPECT_EQ(told.get_future().get(), "draining");
+    EXPECT_EQ(promise.get_future().get(), "draining");
     latch.open();
     // The tool has left the latch, and the callback the promise.
     EXPECT_TRUE(runtime->close(Duration(60'000)));

@@ -77,12 +77,12 @@ TEST_F(ChildrenTest, FollowAll_DeliversEventsOfChildren) {
     open();
     std::mutex mutex;
     std::map<std::string, std::vector<Seq>> seen;
-    bool told = false;
+    bool child_ended = false;
     auto const session = runtime->create({.agent = "lead"}).value();
     auto following = runtime->follow_all(session, 0, [&](Event const& event) {
         std::lock_guard const lock(mutex);
         seen[event.session.text()].push_back(event.seq);
-        told = told || (event.session != session && event.type == "session_ended");
+        child_ended = child_ended || (event.session != session && event.type == "session_ended");
     });
     ASSERT_TRUE(following) << following.error().detail;
     ASSERT_TRUE(runtime->prompt(session, "ship it"));
@@ -90,7 +90,7 @@ TEST_F(ChildrenTest, FollowAll_DeliversEventsOfChildren) {
     ASSERT_TRUE(runtime->submit(job, output("done")));
     auto const over = [&] {
         std::lock_guard const lock(mutex);
-        return told && seen[session.text()].size() == at_rest(session).head;
+        return child_ended && seen[session.text()].size() == at_rest(session).head;
     };
     wait_while([&] { return !over(); });
     EXPECT_TRUE(over());
@@ -120,9 +120,9 @@ TEST_F(ChildrenTest, EndOfABackgroundTask_WakesItsParentOnce) {
     wait_while([&] { return count(asked.id, "turn_ended") < 2; });
     EXPECT_EQ(runtime->last_reply(asked.id).value(), "Told.");
     EXPECT_EQ(count(asked.id, "turn_ended"), 2U);
-    SessionView const told = at_rest(asked.id);
-    ASSERT_EQ(told.children.size(), 1U);
-    EXPECT_EQ(told.children[0].status, TaskStatus::completed);
+    SessionView const parent = at_rest(asked.id);
+    ASSERT_EQ(parent.children.size(), 1U);
+    EXPECT_EQ(parent.children[0].status, TaskStatus::completed);
 }
 
 TEST_F(ChildrenTest, MissingAgent_IsNamedAtOpen) {

@@ -69,7 +69,8 @@ std::string digest_of(AgentSettings const& agent) {
     return digest_text(sha256(out.end_array().take()));
 }
 
-// What the processes that share a store must have in common: a session may continue in any.
+// Returns the digest of the settings that processes sharing a store must have in common: a session
+// may continue in any.
 std::string digest_of(Settings const& settings) {
     std::set<std::string> names;
     for (AgentSettings const& agent : settings.agents) names.insert("agent " + agent.name);
@@ -84,9 +85,9 @@ std::string digest_of(Settings const& settings) {
 
 Runtime::Engine::Engine(Settings settings, runtime::OpenedStore store)
     : settings_(std::move(settings)),
-      callbacks_(std::make_shared<runtime::Callbacks>(settings_, world_.loop)),
+      callbacks_(std::make_shared<runtime::Callbacks>(settings_, services_.loop)),
       node_(
-          world_, std::move(store),
+          services_, std::move(store),
           {.threads = {.threads = settings_.tool_threads,
                        .threads_max = settings_.tool_threads_max},
            .runner = {.resident_max = settings_.resident_sessions,
@@ -108,7 +109,7 @@ Result<std::unique_ptr<Runtime::Engine>> Runtime::Engine::open(Settings settings
         // Without its store each operation answers store_unavailable.
         engine->node_.start([] {});
         io::NoSignals const none;
-        engine->thread_ = std::thread([&loop = engine->world_.loop] { loop.run(); });
+        engine->thread_ = std::thread([&loop = engine->services_.loop] { loop.run(); });
         return engine;
     } catch (std::system_error const& error) {
         return dormouse::fail(Code::overloaded,
@@ -132,7 +133,7 @@ bool Runtime::Engine::close(Duration limit) {
     *over_ = true;
     if (thread_.joinable()) {
         std::promise<void> draining;
-        world_.loop.post([&, this] { begin_to_end(limit, [&] { draining.set_value(); }); });
+        services_.loop.post([&, this] { begin_to_end(limit, [&] { draining.set_value(); }); });
         // From here on no effect starts, so none follows those that are asked to stop.
         draining.get_future().wait();
         node_.ending.request_stop();
@@ -208,8 +209,8 @@ void Runtime::Engine::add_task_tools() {
 }
 
 Result<void> Runtime::Engine::assemble_agents() {
-    runtime::Means const means{world_.http, world_.clock, node_.workers, callbacks_.share(),
-                               node_.ending.get_token()};
+    runtime::ModelServices const services{services_.http, services_.clock, node_.workers,
+                                          callbacks_.share(), node_.ending.get_token()};
     for (AgentSettings const& from : settings_.agents) {
         std::string const who = "agent '" + from.name + "': ";
         if (!is_label(from.name) || node_.registry.agent(from.name))
@@ -223,7 +224,7 @@ Result<void> Runtime::Engine::assemble_agents() {
                                       std::string(who).append("tool '").append(tool).append(
                                           "' is not one of the settings' tools"));
         }
-        auto model = from.model.plan()->make(means);
+        auto model = from.model.plan()->make(services);
         if (!model) return dormouse::fail(model.error().code, who + model.error().detail);
         agent::Agent out{from.name, from.description, *std::move(model), from.tools};
         out.terms.step_limit = from.step_limit;
@@ -250,7 +251,7 @@ Result<void> Runtime::Engine::assemble_turns() {
                 "turn interceptor '" + one.name + "': give each a name of its own, and a function");
     }
     if (!names.empty())
-        node_.registry.set(runtime::adapt(settings_.turns, node_.workers, world_.loop));
+        node_.registry.set(runtime::adapt(settings_.turns, node_.workers, services_.loop));
     return {};
 }
 

@@ -105,7 +105,7 @@ private:
     std::shared_ptr<runtime::Blocked> const blocked_ = std::make_shared<runtime::Blocked>();
     runtime::CallbacksOwner callbacks_;
     std::mutex closing_;
-    runtime::World world_;
+    runtime::NodeServices services_;
     runtime::Node node_;
     std::map<SessionId, std::vector<std::weak_ptr<Follow>>> listeners_;  // readers of streamed text
     std::vector<std::weak_ptr<Follow>> follows_;

@@ -88,7 +88,7 @@ session::Create command_of(Question const& question) {
     return create;
 }
 
-// What a repeated request must have in common with the first.
+// Returns the content that a repeated request must have in common with the first.
 std::string content_of(Question const& question) {
     PauseOptions const& options = question.options;
     json::Writer out;

@@ -83,7 +83,7 @@ void Runtime::Engine::join_child(std::shared_ptr<Family> const& family, SessionI
     auto again = [=, this](Result<void> joined) {
         if (joined || joined.error().code != Code::not_found) return;
         Duration const longer = std::min(wait * 2, Duration(1'000));
-        world_.loop.after(wait, [=, this] { join_child(family, child, longer); });
+        services_.loop.after(wait, [=, this] { join_child(family, child, longer); });
     };
     join(family, child, 0, runtime::Reply<void>(std::move(again)));
 }

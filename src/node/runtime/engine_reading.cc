@@ -100,7 +100,7 @@ void Runtime::Engine::wait_idle(SessionId session, Duration limit,
         });
         std::erase_if(resting_, [](auto const& weak) { return weak.expired(); });
         resting_.push_back(resting);
-        world_.loop.after(limit, [this, resting] {
+        services_.loop.after(limit, [this, resting] {
             if (!resting->lane) return;
             // The read waits for appends before it, so the answer is durable.
             node_.runner.read_lane(

@@ -20,7 +20,7 @@ void Follower::find_end() {
               }));
 }
 
-void Follower::heard(std::uint64_t newest) {
+void Follower::on_feed_number(std::uint64_t newest) {
     if (newest > next_) read();
 }
 

@@ -19,7 +19,7 @@ public:
         // More was appended than the feed keeps, or the feed begins again at an earlier place:
         // nothing that memory holds of sessions counts.
         std::function<void()> lost;
-        // Whether somebody waits here for what others append.
+        // Returns true if a request or reader waits here for appends of others.
         std::function<bool()> awaited;
     };
 
@@ -29,12 +29,12 @@ public:
 
     // Follows from the end of the feed on.
     void start(Listener listener);
-    // The feed has this number: a heartbeat brought it.
-    void heard(std::uint64_t newest);
-    // Another process says that it has appended.
+    // A heartbeat reports that the feed has reached this number.
+    void on_feed_number(std::uint64_t newest);
+    // Another process reports that it has appended.
     void moved();
 
-    // How often the feed is read while somebody waits.
+    // Interval at which the feed is read while a request waits.
     static constexpr Duration awaited_every{100};
 
 private:

@@ -56,11 +56,11 @@ protected:
 TEST_F(FollowerTest, NumberHeard_AllUpToItIsRead) {
     start();
     feed.newest = 5;
-    follower.heard(5);
+    follower.on_feed_number(5);
     loop.run();
     EXPECT_EQ(seen, (std::vector<std::uint64_t>{1, 2, 3, 4, 5}));
     int const reads = feed.reads;
-    follower.heard(5);
+    follower.on_feed_number(5);
     loop.run();
     EXPECT_EQ(feed.reads, reads) << "nothing is new";
 }
@@ -90,11 +90,11 @@ TEST_F(FollowerTest, StoreAway_NothingIsLeftOut) {
     start();
     feed.newest = 3;
     feed.away = true;
-    follower.heard(3);
+    follower.on_feed_number(3);
     loop.run();
     feed.away = false;
     feed.newest = 4;
-    follower.heard(4);
+    follower.on_feed_number(4);
     loop.run();
     EXPECT_EQ(seen, (std::vector<std::uint64_t>{1, 2, 3, 4}));
 }
@@ -103,7 +103,7 @@ TEST_F(FollowerTest, FeedWasRemovedMeanwhile_ReportsTheLoss) {
     start();
     feed.floor = 100;
     feed.newest = 200;
-    follower.heard(200);
+    follower.on_feed_number(200);
     loop.run();
     EXPECT_EQ(lost, 1);
     EXPECT_TRUE(seen.empty());

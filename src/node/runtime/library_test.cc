@@ -81,10 +81,10 @@ TEST_F(LibraryTest, InvalidArtifact_FailsTheTool) {
         open();
         auto const asleep = start("mixed");
         EXPECT_TRUE(emitted(asleep.id).empty());
-        bool told = false;
+        bool seen = false;
         auto const all_of_them = runtime->events(asleep.id).value();
-        for (Event const& event : all_of_them) told = told || event.data.text().contains(why);
-        EXPECT_TRUE(told) << why;
+        for (Event const& event : all_of_them) seen = seen || event.data.text().contains(why);
+        EXPECT_TRUE(seen) << why;
     }
 }
 
@@ -99,11 +99,11 @@ TEST_F(LibraryTest, Pause_KeepsItsWebhookUrl) {
         url = wrong;
         auto const view = start("job");
         EXPECT_TRUE(view.pending.empty()) << wrong;
-        bool told = false;
+        bool seen = false;
         auto const all_of_them = runtime->events(view.id).value();
         for (Event const& event : all_of_them)
-            told = told || event.data.text().contains("webhook_url");
-        EXPECT_TRUE(told) << wrong;
+            seen = seen || event.data.text().contains("webhook_url");
+        EXPECT_TRUE(seen) << wrong;
     }
 }
 
@@ -351,10 +351,10 @@ TEST_F(LibraryTest, Metadata_Differs_IsStillADuplicate) {
     ASSERT_TRUE(runtime->submit(call.id, output("live"), first));
     EXPECT_TRUE(runtime->submit(call.id, output("live"), second).value().duplicate);
     EXPECT_EQ(runtime->call(call.id)->metadata, output("one"));
-    std::promise<std::string> told;
+    std::promise<std::string> promise;
     runtime->submit(call.id, output("dead"), SubmitOptions{},
-                    [&](Result<Submitted> const& receipt) { told.set_value(code_of(receipt)); });
-    EXPECT_EQ(told.get_future().get(), "conflict");
+                    [&](Result<Submitted> const& receipt) { promise.set_value(code_of(receipt)); });
+    EXPECT_EQ(promise.get_future().get(), "conflict");
 }
 
 }  // namespace

@@ -92,8 +92,10 @@ void take_answer(RunPtr const& run, ModelAnswer const& answer) {
 
 class FunctionModel final : public agent::Model {
 public:
-    FunctionModel(runtime::Means const& means, StreamingModelFunction function)
-        : workers_(means.workers), callbacks_(means.callbacks), function_(std::move(function)) {}
+    FunctionModel(runtime::ModelServices const& services, StreamingModelFunction function)
+        : workers_(services.workers),
+          callbacks_(services.callbacks),
+          function_(std::move(function)) {}
 
     [[nodiscard]] Stop ask(agent::Question question, port::Fn<void(port::Delta)> delta,
                            port::Fn<void(agent::ModelOutcome)> done) override {
@@ -250,14 +252,14 @@ namespace {
 
 class AsyncModel final : public agent::Model {
 public:
-    AsyncModel(runtime::Means means, AsyncModelFunction function)
-        : means_(std::move(means)), function_(std::move(function)) {}
+    AsyncModel(runtime::ModelServices services, AsyncModelFunction function)
+        : services_(std::move(services)), function_(std::move(function)) {}
 
     [[nodiscard]] Stop ask(agent::Question question, port::Fn<void(port::Delta)> delta,
                            port::Fn<void(agent::ModelOutcome)> done) override {
         auto const run = std::make_shared<runtime::Run>(std::move(delta), std::move(done));
         ModelPromise promise(
-            std::make_shared<ModelPromise::State>(means_.callbacks, run, means_.ending));
+            std::make_shared<ModelPromise::State>(services_.callbacks, run, services_.ending));
         auto asked = runtime::question_of(question, question.session, question.agent);
         auto job = [this, run, asked = std::move(asked),
                     promise = std::move(promise)](std::stop_token const&) mutable {
@@ -270,17 +272,17 @@ public:
         auto finished = [run](bool ran) {
             if (!ran) run->end(runtime::saturated());
         };
-        static_cast<void>(means_.workers.run(std::move(job), std::move(finished)));
+        static_cast<void>(services_.workers.run(std::move(job), std::move(finished)));
         return runtime::stop_of(run);
     }
     [[nodiscard]] agent::ModelLimits limits() const override { return {}; }
 
 private:
     void fail_with(runtime::RunPtr const& run, Error const& error) const {
-        means_.callbacks->post([run, error] { run->end(runtime::trouble_of(error, false)); });
+        services_.callbacks->post([run, error] { run->end(runtime::trouble_of(error, false)); });
     }
 
-    runtime::Means const means_;
+    runtime::ModelServices const services_;
     AsyncModelFunction function_;
 };
 
@@ -296,9 +298,10 @@ Model model_from(ModelFunction function) {
 Model streaming_model_from(StreamingModelFunction function) {
     auto plan = std::make_shared<detail::ModelPlan>();
     plan->name = "function";
-    plan->make = [function = std::move(function)](
-                     runtime::Means const& means) -> Result<std::shared_ptr<agent::Model>> {
-        return std::make_shared<runtime::FunctionModel>(means, function);
+    plan->make =
+        [function = std::move(function)](
+            runtime::ModelServices const& services) -> Result<std::shared_ptr<agent::Model>> {
+        return std::make_shared<runtime::FunctionModel>(services, function);
     };
     return Model(std::move(plan));
 }
@@ -306,9 +309,10 @@ Model streaming_model_from(StreamingModelFunction function) {
 Model async_model_from(AsyncModelFunction function) {
     auto plan = std::make_shared<detail::ModelPlan>();
     plan->name = "function";
-    plan->make = [function = std::move(function)](
-                     runtime::Means const& means) -> Result<std::shared_ptr<agent::Model>> {
-        return std::make_shared<AsyncModel>(means, function);
+    plan->make =
+        [function = std::move(function)](
+            runtime::ModelServices const& services) -> Result<std::shared_ptr<agent::Model>> {
+        return std::make_shared<AsyncModel>(services, function);
     };
     return Model(std::move(plan));
 }
@@ -317,11 +321,12 @@ Model Model::through(ModelInterceptor interceptor) const {
     if (!plan_) return {};
     auto plan = std::make_shared<detail::ModelPlan>();
     plan->name = plan_->name;
-    plan->make = [inner = plan_, interceptor = std::move(interceptor)](
-                     runtime::Means const& means) -> Result<std::shared_ptr<agent::Model>> {
-        auto made = inner->make(means);
+    plan->make =
+        [inner = plan_, interceptor = std::move(interceptor)](
+            runtime::ModelServices const& services) -> Result<std::shared_ptr<agent::Model>> {
+        auto made = inner->make(services);
         if (!made) return made;
-        return std::make_shared<runtime::InterceptedModel>(means.workers, *std::move(made),
+        return std::make_shared<runtime::InterceptedModel>(services.workers, *std::move(made),
                                                            interceptor);
     };
     return Model(std::move(plan));

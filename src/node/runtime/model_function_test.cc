@@ -170,7 +170,7 @@ struct NoMeans final : port::HttpClient, port::Clock, port::Workers {
 
 TEST(InterceptedModelTest, Limits_AreThoseOfTheModel) {
     auto plan = std::make_shared<detail::ModelPlan>();
-    plan->make = [](Means const&) -> Result<std::shared_ptr<agent::Model>> {
+    plan->make = [](ModelServices const&) -> Result<std::shared_ptr<agent::Model>> {
         return std::make_shared<LimitedModel>();
     };
     NoMeans none;
@@ -232,10 +232,11 @@ TEST_F(ModelFunctionTest, AsyncModelThatDropsItsPromise_EndsTheTurn) {
     settings.agents[0].model = async_model_from([](ModelQuestion const&, ModelPromise const&) {});
     open();
     auto const session = start("hello");
-    bool told = false;
+    bool notified = false;
     auto const all_of_them = runtime->events(session.id).value();
-    for (Event const& event : all_of_them) told = told || event.data.text().contains("unanswered");
-    EXPECT_TRUE(told);
+    for (Event const& event : all_of_them)
+        notified = notified || event.data.text().contains("unanswered");
+    EXPECT_TRUE(notified);
 }
 
 TEST_F(ModelFunctionTest, AsyncModelThatThrows_EndsTheTurn) {

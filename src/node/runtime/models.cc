@@ -281,8 +281,9 @@ Model http_model(std::string_view base_url, std::string name, std::string key,
     plan->name = name;
     if (options.base_url.empty()) options.base_url = base_url;
     while (options.base_url.ends_with('/')) options.base_url.pop_back();
-    plan->make = [name = std::move(name), key = std::move(key), options = std::move(options),
-                  more...](runtime::Means const& means) -> Result<std::shared_ptr<agent::Model>> {
+    plan->make =
+        [name = std::move(name), key = std::move(key), options = std::move(options),
+         more...](runtime::ModelServices const& services) -> Result<std::shared_ptr<agent::Model>> {
         if (auto const why = wrong_url(options.base_url); !why.empty())
             return fail(Code::bad_value, "base_url " + std::string(why));
         model::RequestSettings settings{name, options.max_output_tokens, options.extra};
@@ -293,7 +294,7 @@ Model http_model(std::string_view base_url, std::string name, std::string key,
         out.limits.concurrency = options.concurrency;
         out.limits.retries = options.retries;
         out.limits.time_limit = options.timeout;
-        return std::make_shared<model::HttpModel>(means.http, means.clock,
+        return std::make_shared<model::HttpModel>(services.http, services.clock,
                                                   std::make_unique<P>(std::move(settings), more...),
                                                   std::move(out));
     };

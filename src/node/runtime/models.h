@@ -12,8 +12,8 @@
 
 namespace dormouse::runtime {
 
-// What models use of the runtime. Everything outlives them.
-struct Means {
+// The services of the runtime that models use. Everything outlives them.
+struct ModelServices {
     port::HttpClient& http;
     port::Clock const& clock;
     port::Workers& workers;
@@ -37,7 +37,7 @@ struct Means {
 namespace dormouse::inline v0::detail {
 
 struct ModelPlan {
-    std::function<Result<std::shared_ptr<agent::Model>>(runtime::Means const&)> make;
+    std::function<Result<std::shared_ptr<agent::Model>>(runtime::ModelServices const&)> make;
     std::string name;  // as shown in lists
 };
 

@@ -11,23 +11,23 @@ constexpr Duration collect_every{200};
 }
 
 Node::Shared::Shared(Node& node)
-    : thread(threads, node.world.loop),
-      signal_thread(signal_threads, node.world.loop),
-      nodes({node.world.loop, node.journal, *node.shared_store, node.said_through(), thread},
+    : thread(threads, node.services.loop),
+      signal_thread(signal_threads, node.services.loop),
+      nodes({node.services.loop, node.journal, *node.shared_store, node.signal_channel(), thread},
             node.store->epoch(), node.described),
-      signals({node.world.loop, node.said_through(), signal_thread}),
-      follower(node.world.loop, node.journal, *node.shared_store) {}
+      signals({node.services.loop, node.signal_channel(), signal_thread}),
+      follower(node.services.loop, node.journal, *node.shared_store) {}
 
 // Before anything of the node asks for the time.
-World& Node::following(World& world, std::optional<Time> at_boot) {
-    if (at_boot) world.clock.follow(*at_boot);
-    return world;
+NodeServices& Node::following(NodeServices& services, std::optional<Time> at_boot) {
+    if (at_boot) services.clock.follow(*at_boot);
+    return services;
 }
 
-Node::Node(World& outside, OpenedStore opened, Settings settings)
+Node::Node(NodeServices& outside, OpenedStore opened, Settings settings)
     : text_(std::move(settings.text)),
       end_hold_(std::move(opened.release)),
-      world(following(outside, opened.clock_at_boot)),
+      services(following(outside, opened.clock_at_boot)),
       threads(std::move(settings.threads)),
       store(std::move(opened.store)),
       find_token(std::move(opened.find_token)),
@@ -38,11 +38,11 @@ Node::Node(World& outside, OpenedStore opened, Settings settings)
               {[this](PendingId const& pending) {
                    return attached ? attached->callback_url(pending) : std::string();
                },
-               [this] { return world.clock.now(); }, settings.runner.tracing}),
+               [this] { return services.clock.now(); }, settings.runner.tracing}),
       shared(shared_store ? std::make_unique<Shared>(*this) : nullptr),
       nodes(shared ? static_cast<port::Nodes&>(shared->nodes) : owner),
-      runner({world.loop, world.clock, world.entropy, journal, nodes, counted_effects, effects,
-              &bodies, &catalogue},
+      runner({services.loop, services.clock, services.entropy, journal, nodes, counted_effects,
+              effects, &bodies, &catalogue},
              with_store(std::move(settings.runner), *this), *this) {
     if (end_hold_) shared ? shared->nodes.hold() : owner.hold();
 }
@@ -108,26 +108,26 @@ void Node::start(std::function<void()> lost) {
 
 void Node::start_shared() {
     shared->nodes.start(
-        {[this] { runner.fenced(); }, [this](port::Beat const& beat) { heard(beat); },
-         [this](std::string_view said) { shared->signals.heard(nodes.epoch(), said); },
-         [this](Time at_boot) { world.clock.follow(at_boot); }});
+        {[this] { runner.fenced(); }, [this](port::Beat const& beat) { on_heartbeat(beat); },
+         [this](std::string_view text) { shared->signals.on_message(nodes.epoch(), text); },
+         [this](Time at_boot) { services.clock.follow(at_boot); }});
     shared->signals.start({[this] { shared->follower.moved(); },
                            [this](Epoch from, std::string_view text) {
-                               if (attached) attached->said(from, text);
+                               if (attached) attached->on_signal(from, text);
                            }});
     shared->follower.start({[this](port::FeedRow const& row) { appended_elsewhere(row); },
                             [this] { runner.forget_memory(); },
                             [this] { return !attached || attached->awaited(); }});
 }
 
-void Node::heard(port::Beat const& beat) {
-    shared->follower.heard(beat.feed);
+void Node::on_heartbeat(port::Beat const& beat) {
+    shared->follower.on_feed_number(beat.feed);
     if (held() && !beat.held) attached ? attached->released() : release();
-    if (attached) attached->heard(beat, nodes.epoch());
+    if (attached) attached->on_heartbeat(beat, nodes.epoch());
 }
 
-void Node::say(std::string_view text) {
-    if (has_others()) shared->signals.say(nodes.epoch(), text);
+void Node::publish(std::string_view text) {
+    if (has_others()) shared->signals.publish(nodes.epoch(), text);
 }
 
 void Node::appended_elsewhere(port::FeedRow const& row) {
@@ -140,8 +140,8 @@ void Node::end(Duration limit) {
     if (shared) shared->nodes.drain();
     runner.drain(
         [this] {
-            if (!attached) return world.loop.stop();
-            attached->end([this] { world.loop.stop(); });
+            if (!attached) return services.loop.stop();
+            attached->end([this] { services.loop.stop(); });
         },
         limit);
 }
@@ -154,7 +154,7 @@ void Node::exchange_registry(agent::Registry next) {
 
 // Later, because a function of the former catalogue may be running.
 void Node::collect_registries() {
-    world.loop.after(collect_every, scope_.guard([this] {
+    services.loop.after(collect_every, scope_.guard([this] {
         collecting_ = registry.collect();
         if (collecting_) collect_registries();
     }));

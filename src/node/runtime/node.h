@@ -29,8 +29,8 @@
 
 namespace dormouse::runtime {
 
-// What models and tools use outside the node. Outlives the registry that holds them.
-struct World {
+// The services that models and tools use outside the node. Outlives the registry that holds them.
+struct NodeServices {
     // Follows the clock of a shared store; only tests move it (io/clock_control.h).
     io::MovableClock clock;
     io::AsioLoop loop{clock};
@@ -48,14 +48,14 @@ public:
     virtual void end(port::Fn<void()> done) = 0;
     // Another process that shares the store has made this append.
     virtual void appended_elsewhere(port::FeedRow const& row) = 0;
-    // Whether somebody waits here for what is appended.
+    // Returns true if a request or reader waits here for appends.
     [[nodiscard]] virtual bool awaited() const = 0;
-    // A heartbeat of this process, whose epoch is `self`, brought this. Only of a shared store.
-    virtual void heard(port::Beat const& beat, Epoch self) = 0;
+    // The store's reply to a heartbeat of this process, whose epoch is `self`. Shared stores only.
+    virtual void on_heartbeat(port::Beat const& beat, Epoch self) = 0;
     // A person has released the copy that the shared store is, at another process.
     virtual void released() = 0;
-    // Another process that shares the store said this with Node::say().
-    virtual void said(Epoch from, std::string_view text) = 0;
+    // Another process that shares the store sent this with Node::publish().
+    virtual void on_signal(Epoch from, std::string_view text) = 0;
     // Returns "http://host:port/c/…", which accepts the outcome of that call.
     [[nodiscard]] virtual std::string callback_url(PendingId const& pending) const = 0;
     // See runner::Options::outgoing.
@@ -73,8 +73,8 @@ public:
         std::function<void(SessionId, port::Delta const&)> text = {};
     };
 
-    // `world` outlives this. Throws std::system_error if a thread cannot be started.
-    Node(World& world, OpenedStore store, Settings settings);
+    // `services` outlives this. Throws std::system_error if a thread cannot be started.
+    Node(NodeServices& services, OpenedStore store, Settings settings);
     ~Node() override = default;
     Node(Node const&) = delete;
     Node& operator=(Node const&) = delete;
@@ -85,14 +85,15 @@ public:
     // On the loop: accepts no more requests and commands; stops the loop when running work has
     // ended, or when `limit` has passed.
     void end(Duration limit);
-    // On the loop. Whether the store is a restored copy that holds.
+    // On the loop. Returns true if the store is a restored copy that no person has released.
     [[nodiscard]] bool held() const { return nodes.held(); }
     // On the loop: later starts on this store do not hold. This process still does, until
     // release(). REQUIRES: held().
     void remove_hold(port::Fn<void(Result<void>)> done);
     // On the loop: outstanding work is done from now on.
     void release() { shared ? shared->nodes.release() : owner.release(); }
-    // On the loop: what starts from now on uses `next`. What is under way ends with what it began.
+    // On the loop. Work that starts from now on uses `next`. Work under way ends with the catalogue
+    // that it began with.
     void exchange_registry(agent::Registry next);
     // On the loop. `meter` outlives this, or is replaced with nullptr first: then nothing is
     // counted.
@@ -101,10 +102,10 @@ public:
         return agent::model_loads(registry, effects.models());
     }
 
-    // On the loop: says this to the other processes that share the store, which may not hear it.
+    // On the loop: sends this to the other processes that share the store. It may be lost.
     // REQUIRES: text.size() <= Signals::text_max.
-    void say(std::string_view text);
-    // Why this process does not hear at once what others say; empty: it does.
+    void publish(std::string_view text);
+    // Returns why messages of the others do not arrive; empty: they do.
     [[nodiscard]] std::string channel_failure() const { return channel ? channel->failure() : ""; }
     // Why the store takes no heartbeats and so no other writes; nullopt: it does, as far as known.
     [[nodiscard]] std::optional<Error> unwritable() const {
@@ -114,7 +115,7 @@ public:
     [[nodiscard]] SharedNodes* shared_nodes() { return shared ? &shared->nodes : nullptr; }
 
 private:
-    // What takes part with other processes that use the store.
+    // The parts that work with other processes of a shared store.
     struct Shared {
         explicit Shared(Node& node);
         ~Shared() {  // their jobs use the nodes
@@ -131,15 +132,16 @@ private:
         Follower follower;
     };
 
-    [[nodiscard]] static World& following(World& world, std::optional<Time> at_boot);
+    [[nodiscard]] static NodeServices& following(NodeServices& services,
+                                                 std::optional<Time> at_boot);
     [[nodiscard]] static runner::Options with_store(runner::Options options, Node& node);
     // REQUIRES: shared_store != nullptr.
-    [[nodiscard]] port::Channel& said_through() const;
+    [[nodiscard]] port::Channel& signal_channel() const;
     [[nodiscard]] SoleOwner::Ask ask_whether_owned();
     [[nodiscard]] runner::SessionNumbers::Fetch fetch_numbers();
     void start_shared();
     void collect_registries();
-    void heard(port::Beat const& beat);
+    void on_heartbeat(port::Beat const& beat);
     [[nodiscard]] bool has_others() const { return shared && shared->nodes.table().size() > 1; }
     void appended_elsewhere(port::FeedRow const& row);
 
@@ -168,7 +170,7 @@ private:
     std::function<Result<void>()> const end_hold_;  // empty: the store did not hold at its start
 
 public:
-    World& world;
+    NodeServices& services;
     io::ToolThreads threads;
     std::stop_source ending;  // asks models and tools to stop when the node ends
     std::unique_ptr<port::Store> const store;
@@ -178,19 +180,19 @@ public:
     std::unique_ptr<port::Channel> const channel;  // null: `shared_store` is the channel
     SharedNodes::Description const described;      // see OpenedStore
     agent::Registry registry;                      // filled before the runner starts
-    io::ThreadWorkers workers{threads, world.loop};
+    io::ThreadWorkers workers{threads, services.loop};
     io::ToolThreads body_threads{{.threads = 1, .name = "body"}};
-    io::ThreadWorkers bodies{body_threads, world.loop};  // for work on large values
+    io::ThreadWorkers bodies{body_threads, services.loop};  // for work on large values
     agent::RegistryCatalogue catalogue{registry, &workers};
     agent::AgentEffects effects;
-    io::StoreThread store_thread{*store, world.loop};
+    io::StoreThread store_thread{*store, services.loop};
     EndingEffects ending_effects{
         effects, ending.get_token(),
         [this](SessionId session, session::EffectId id) { runner.forget_effect(session, id); }};
     runner::CountedEffects counted_effects{ending_effects};
-    runner::CountedJournal journal{store_thread, world.clock};
+    runner::CountedJournal journal{store_thread, services.clock};
     port::Meter* meter = nullptr;  // nullptr: nothing is counted
-    SoleOwner owner{world.loop, store->epoch(), ask_whether_owned()};
+    SoleOwner owner{services.loop, store->epoch(), ask_whether_owned()};
     std::unique_ptr<Shared> const shared;  // null: `owner` counts
     port::Nodes& nodes;
     runner::Runner runner;

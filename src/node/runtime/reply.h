@@ -1,5 +1,5 @@
 #pragma once
-// How an operation on the loop answers a caller on another thread: a blocked thread, or a
+// The reply of an operation on the loop to a caller on another thread: a blocked thread, or a
 // completion on a callback thread. Answers exactly once; a reply dropped unanswered (the runtime
 // ends) answers draining.
 

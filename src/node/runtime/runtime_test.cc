@@ -80,11 +80,11 @@ TEST_F(RuntimeTest, DeniedTool_DoesNotRun_ModelSeesTheReason) {
         runtime->decide(asleep.pending[0].id, {.approved = false, .reason = "it is Friday"}));
     at_rest(asleep.id);
     EXPECT_EQ(guarded_runs, 0);
-    bool told = false;
+    bool notified = false;
     auto const all_of_them = runtime->events(asleep.id).value();
     for (Event const& event : all_of_them)
-        told = told || event.data.text().contains("it is Friday");
-    EXPECT_TRUE(told);
+        notified = notified || event.data.text().contains("it is Friday");
+    EXPECT_TRUE(notified);
 }
 
 TEST_F(RuntimeTest, ApprovalThenJob_AreTwoPausesOfOneCall) {

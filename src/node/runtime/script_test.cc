@@ -18,7 +18,7 @@ protected:
     }
 
     // The text that a reader of the session sees while a reply is streamed.
-    struct Heard {
+    struct Received {
         std::mutex mutex;
         std::vector<std::string> pieces;  // protected by mutex
         std::string all() {
@@ -40,8 +40,8 @@ protected:
         auto following = runtime->follow(
             session, 0, [](Event const&) {},
             [this](std::string const& piece) {
-                std::lock_guard const lock(heard.mutex);
-                heard.pieces.push_back(piece);
+                std::lock_guard const lock(received.mutex);
+                received.pieces.push_back(piece);
             });
         EXPECT_TRUE(following);
         return *std::move(following);
@@ -49,7 +49,7 @@ protected:
     SessionId idle() { return runtime->create({.agent = "ops"}).value(); }
 
     Script own;
-    Heard heard;
+    Received received;
 };
 
 TEST_F(ScriptTest, Text_IsStreamedInPiecesOfWholeCharacters) {
@@ -59,10 +59,10 @@ TEST_F(ScriptTest, Text_IsStreamedInPiecesOfWholeCharacters) {
     auto const following = listen(session);
     ASSERT_TRUE(runtime->prompt(session, "hello"));
     at_rest(session);
-    wait_while([&] { return heard.all().size() < 17; });
-    EXPECT_EQ(heard.all(), "Grüße aus Köln") << "each piece once, and the whole text not again";
-    EXPECT_GT(heard.count(), 4U);
-    for (std::string const& piece : heard.pieces) {
+    wait_while([&] { return received.all().size() < 17; });
+    EXPECT_EQ(received.all(), "Grüße aus Köln") << "each piece once, and the whole text not again";
+    EXPECT_GT(received.count(), 4U);
+    for (std::string const& piece : received.pieces) {
         EXPECT_LE(piece.size(), 3U);
         EXPECT_NE(static_cast<unsigned char>(piece.front()) & 0xC0, 0x80) << piece;
     }
@@ -75,8 +75,8 @@ TEST_F(ScriptTest, Pieces_ComeBeforeTheReply) {
     auto const session = idle();
     auto const following = listen(session);
     ASSERT_TRUE(runtime->prompt(session, "hello"));
-    EXPECT_TRUE(eventually([&] { return heard.count() != 0; }));
-    EXPECT_EQ(heard.all(), "one ");
+    EXPECT_TRUE(eventually([&] { return received.count() != 0; }));
+    EXPECT_EQ(received.all(), "one ");
     EXPECT_EQ(runtime->last_reply(session).value(), "") << "nothing is durable yet";
 }
 
@@ -92,8 +92,8 @@ TEST_F(ScriptTest, BrokenStream_IsAskedAgainAndCommittedOnce) {
     EXPECT_EQ(count(session, "model_failed"), 1U);
     EXPECT_EQ(count(session, "model_replied"), 1U);
     EXPECT_EQ(runtime->last_reply(session).value(), "one two three");
-    bool const came = eventually([&] { return heard.all().starts_with("one two one two"); });
-    EXPECT_TRUE(came) << heard.all();
+    bool const came = eventually([&] { return received.all().starts_with("one two one two"); });
+    EXPECT_TRUE(came) << received.all();
 }
 
 TEST_F(ScriptTest, Refusal_EndsTheTurn) {
@@ -161,8 +161,8 @@ TEST_F(ScriptTest, StreamingModelFunction_ShowsItsPieces) {
     auto const following = listen(session);
     ASSERT_TRUE(runtime->prompt(session, "hello"));
     at_rest(session);
-    wait_while([&] { return heard.count() < 2; });
-    EXPECT_EQ(heard.pieces, (std::vector<std::string>{"a", "b"}));
+    wait_while([&] { return received.count() < 2; });
+    EXPECT_EQ(received.pieces, (std::vector<std::string>{"a", "b"}));
     EXPECT_EQ(runtime->last_reply(session).value(), "ab");
 }
 

@@ -15,7 +15,7 @@ template <class Ask, class Use> void SharedNodes::on_thread(Ask ask, Use use) {
         *answer = ask();
     };
     auto done = [answer, use = std::move(use)](bool /*ran*/) { use(std::move(*answer)); };
-    std::ignore = world_.thread.run(std::move(job), scope_.guard(std::move(done)));
+    std::ignore = services_.thread.run(std::move(job), scope_.guard(std::move(done)));
 }
 
 void SharedNodes::start(Listener listener) {
@@ -26,43 +26,43 @@ void SharedNodes::start(Listener listener) {
 void SharedNodes::drain() { self_.draining = true; }
 
 void SharedNodes::beat() {
-    auto const ask = [this, self = self_]() -> Result<Heard> {
+    auto const ask = [this, self = self_]() -> Result<HeartbeatReply> {
         auto const sent = clock_();
-        auto beat = world_.store.beat(self);
+        auto beat = services_.store.beat(self);
         if (!beat) return std::unexpected(std::move(beat.error()));
-        return Heard{*std::move(beat), sent, clock_()};
+        return HeartbeatReply{*std::move(beat), sent, clock_()};
     };
-    on_thread(ask, [this, epoch = self_.epoch, sent = clock_()](Result<Heard> heard) {
-        answered(epoch, sent, std::move(heard));
+    on_thread(ask, [this, epoch = self_.epoch, sent = clock_()](Result<HeartbeatReply> reply) {
+        answered(epoch, sent, std::move(reply));
         wait(clock_());
     });
 }
 
 // Until the next heartbeat is due, or something was changed that it brings.
 void SharedNodes::wait(Duration since) {
-    using Said = Result<std::vector<std::string>>;
-    auto const said = std::make_shared<Said>();
+    using Messages = Result<std::vector<std::string>>;
+    auto const messages = std::make_shared<Messages>();
     Duration const limit = std::max(Duration(0), since + Membership::beat_every - clock_());
-    auto job = [this, said, limit](std::stop_token const& token) {
-        std::stop_callback const ended(token, [this] { world_.channel.end_wait(); });
-        *said = world_.channel.hear(limit);
+    auto job = [this, messages, limit](std::stop_token const& token) {
+        std::stop_callback const ended(token, [this] { services_.channel.end_wait(); });
+        *messages = services_.channel.receive(limit);
     };
-    auto done = [this, said, since](bool /*ran*/) { took(*said, since); };
-    std::ignore = world_.thread.run(std::move(job), scope_.guard(std::move(done)));
+    auto done = [this, messages, since](bool /*ran*/) { on_messages(*messages, since); };
+    std::ignore = services_.thread.run(std::move(job), scope_.guard(std::move(done)));
 }
 
 // An empty text: a heartbeat brings the change.
-void SharedNodes::took(Result<std::vector<std::string>> const& said, Duration since) {
+void SharedNodes::on_messages(Result<std::vector<std::string>> const& messages, Duration since) {
     bool changed = false;
-    bool const some = said && !said->empty();
-    for (std::string const& text : said.value_or(std::vector<std::string>())) {
+    bool const some = messages && !messages->empty();
+    for (std::string const& text : messages.value_or(std::vector<std::string>())) {
         changed = changed || text.empty();
-        if (!text.empty()) listener_.said(text);
+        if (!text.empty()) listener_.on_message(text);
     }
     Duration const now = clock_();
     Duration const due = since + (changed ? beat_apart : Membership::beat_every);
     if (some && !changed && due > now) return wait(since);
-    world_.loop.after(std::max(Duration(0), due - now), scope_.guard([this] { beat(); }));
+    services_.loop.after(std::max(Duration(0), due - now), scope_.guard([this] { beat(); }));
 }
 
 // An answer that took longer than the gap between heartbeats says nothing about the others: the
@@ -81,16 +81,16 @@ void SharedNodes::answered(Epoch epoch, Duration sent, Result<Heard> heard) {
     table_ = beat.nodes;
     std::vector<Membership::Node> table;
     for (port::NodeRow const& row : table_) table.push_back({row.epoch, row.counter, row.draining});
-    for (auto const& silent : members_.arrived(epoch, sent, clock_(), table)) {
-        auto const row = std::ranges::find(table_, silent.epoch, &port::NodeRow::epoch);
+    for (auto const& unresponsive : members_.arrived(epoch, sent, clock_(), table)) {
+        auto const row = std::ranges::find(table_, unresponsive.epoch, &port::NodeRow::epoch);
         if (row != table_.end()) remove(*row);
     }
-    listener_.heard(beat);
+    listener_.on_heartbeat(beat);
 }
 
-void SharedNodes::remove(port::NodeRow const& silent) {
-    auto const ask = [this, silent] { return world_.store.remove(silent); };
-    on_thread(ask, [this, epoch = silent.epoch](Result<bool> done) {
+void SharedNodes::remove(port::NodeRow const& unresponsive) {
+    auto const ask = [this, unresponsive] { return services_.store.remove(unresponsive); };
+    on_thread(ask, [this, epoch = unresponsive.epoch](Result<bool> done) {
         if (!done || !*done) return;
         members_.removed(epoch);
         ++removed_;
@@ -100,7 +100,7 @@ void SharedNodes::remove(port::NodeRow const& silent) {
 void SharedNodes::rejoin(port::Fn<void()> done) {
     auto const joined = std::make_shared<Epoch>(0);
     auto join = [this, joined](port::Store& /*store*/) -> Result<void> {
-        auto const epoch = world_.store.join();
+        auto const epoch = services_.store.join();
         if (!epoch) return std::unexpected(epoch.error());
         *joined = *epoch;
         return {};
@@ -108,14 +108,14 @@ void SharedNodes::rejoin(port::Fn<void()> done) {
     auto use = [this, joined, done = std::move(done)](Result<void> const& result) mutable {
         if (!result) {
             auto again = [this, done = std::move(done)]() mutable { rejoin(std::move(done)); };
-            return world_.loop.after(rejoin_again, scope_.guard(std::move(again)));
+            return services_.loop.after(rejoin_again, scope_.guard(std::move(again)));
         }
         self_.epoch = *joined;
         members_.rejoined();
         ++fenced_;
         done();
     };
-    world_.journal.write(std::move(join), scope_.guard(std::move(use)));
+    services_.journal.write(std::move(join), scope_.guard(std::move(use)));
 }
 
 }  // namespace dormouse::runtime

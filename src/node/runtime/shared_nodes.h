@@ -22,17 +22,17 @@ namespace dormouse::runtime {
 class SharedNodes final : public port::Nodes {
 public:
     struct Listener {
-        // The others took this process for gone. Called until it takes part again.
+        // The other processes declared this one dead. Called until it takes part again.
         std::function<void()> fenced;
-        // A heartbeat had an answer.
-        std::function<void(port::Beat const&)> heard;
-        // A process that uses the store, perhaps this one, said this.
-        std::function<void(std::string_view)> said;
-        // What the store's clock showed when `clock` was 0, at each heartbeat.
+        // The store replied to a heartbeat.
+        std::function<void(port::Beat const&)> on_heartbeat;
+        // A process that uses the store, perhaps this one, published this.
+        std::function<void(std::string_view)> on_message;
+        // Called at each heartbeat with the store's time when `clock` was 0.
         std::function<void(Time)> measured;
     };
 
-    struct World {
+    struct Services {
         port::Loop& loop;
         port::Journal& journal;
         port::SharedStore& store;
@@ -40,16 +40,16 @@ public:
         port::Workers& thread;  // one, for heartbeats alone: no other work delays them
     };
 
-    // All in `world` outlive this, and no job runs on its thread any more when this is destroyed.
-    // How it describes itself to the others: see port::NodeRow.
+    // All in `services` outlive this, and no job runs on its thread any more when this is
+    // destroyed. The description of this process in port::NodeRow.
     struct Description {
         std::string name = {};
         std::string config = {};
     };
     // `clock` is also asked on the thread.
-    SharedNodes(World world, Epoch epoch, Description description,
+    SharedNodes(Services services, Epoch epoch, Description description,
                 std::function<Duration()> clock = io::boot_time)
-        : world_(world),
+        : services_(services),
           name_(std::move(description.name)),
           clock_(std::move(clock)),
           self_{.epoch = epoch, .config = std::move(description.config)} {}
@@ -58,7 +58,7 @@ public:
     void start(Listener listener);
     // Where this process answers requests; told to the others.
     void set_url(std::string url) { self_.url = std::move(url); }
-    // Takes no share of what is due any more.
+    // Leaves all due work to the other processes from now on.
     void drain();
 
     [[nodiscard]] Epoch epoch() const override { return self_.epoch; }
@@ -83,12 +83,12 @@ public:
     // At the newest heartbeat, by epoch.
     [[nodiscard]] std::vector<port::NodeRow> const& table() const { return table_; }
     [[nodiscard]] std::uint64_t removed() const { return removed_; }  // processes, by this one
-    // How often the others took this process for gone.
+    // The number of times that the other processes declared this one dead.
     [[nodiscard]] std::uint64_t fenced() const { return fenced_; }
 
 private:
-    // A heartbeat's answer, and between which times it was asked for.
-    struct Heard {
+    // The store's reply to a heartbeat, and when the heartbeat was sent and the reply received.
+    struct HeartbeatReply {
         port::Beat beat;
         Duration sent{};
         Duration received{};
@@ -98,14 +98,14 @@ private:
     template <class Ask, class Use> void on_thread(Ask ask, Use use);
     void beat();
     void wait(Duration since);
-    void took(Result<std::vector<std::string>> const& said, Duration since);
-    void answered(Epoch epoch, Duration sent, Result<Heard> heard);
-    void remove(port::NodeRow const& silent);
+    void on_messages(Result<std::vector<std::string>> const& messages, Duration since);
+    void answered(Epoch epoch, Duration sent, Result<HeartbeatReply> reply);
+    void remove(port::NodeRow const& unresponsive);
 
     static constexpr Duration rejoin_again{1'000};
     static constexpr Duration beat_apart{20};  // at least, however much is changed
 
-    World const world_;
+    Services const services_;
     std::string const name_;
     std::function<Duration()> const clock_;
     port::SharedStore::Self self_;

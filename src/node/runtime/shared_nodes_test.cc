@@ -27,9 +27,9 @@ public:
         if (same) table.erase(seen.epoch);
         return same;
     }
-    [[nodiscard]] Result<std::vector<std::string>> hear(Duration limit) override {
+    [[nodiscard]] Result<std::vector<std::string>> receive(Duration limit) override {
         limits.push_back(limit);
-        return std::exchange(said, {});
+        return std::exchange(messages, {});
     }
     [[nodiscard]] Result<Epoch> join() override {
         if (away) return fail(Code::store_unavailable, "away");
@@ -44,8 +44,8 @@ public:
     std::map<Epoch, std::uint64_t> table{{7, 0}};
     std::vector<Self> selves;  // one for each heartbeat
     bool away = false;
-    std::vector<std::string> said;  // once
-    std::vector<Duration> limits;   // of each hear()
+    std::vector<std::string> messages;  // once
+    std::vector<Duration> limits;       // of each receive()
     Time clock = from_ms(1'800'000'000'000);
 };
 
@@ -69,8 +69,8 @@ private:
 class SharedNodesTest : public ::testing::Test {
 protected:
     void start() {
-        nodes.start({[this] { ++fenced; }, [this](port::Beat const&) { ++heard; },
-                     [this](std::string_view text) { said.emplace_back(text); },
+        nodes.start({[this] { ++fenced; }, [this](port::Beat const&) { ++heartbeats; },
+                     [this](std::string_view text) { received.emplace_back(text); },
                      [this](Time at_zero) { measured.push_back(at_zero); }});
         loop.run();
     }
@@ -83,8 +83,8 @@ protected:
     SharedNodes nodes{
         {loop, journal, store, store, thread}, 7, {"a", "0a"}, [this] { return loop.now; }};
     int fenced = 0;
-    int heard = 0;
-    std::vector<std::string> said;
+    int heartbeats = 0;
+    std::vector<std::string> received;
     std::vector<Time> measured;
 };
 
@@ -95,7 +95,7 @@ TEST_F(SharedNodesTest, Heartbeats_AreSentEachSecond) {
     EXPECT_TRUE(nodes.may_start());
     EXPECT_FALSE(nodes.alone());
     pass(5);
-    EXPECT_EQ(heard, 6);
+    EXPECT_EQ(heartbeats, 6);
     ASSERT_EQ(store.selves.size(), 6U);
     EXPECT_EQ(store.selves[0].url, "http://127.0.0.1:1");
     EXPECT_EQ(store.selves[5].config, "0a");
@@ -129,31 +129,31 @@ TEST_F(SharedNodesTest, TwoRefusedHeartbeats_StoreIsUnwritable) {
 
 TEST_F(SharedNodesTest, ChangeByAnother_BringsTheNextHeartbeatAtOnce) {
     start();
-    EXPECT_EQ(heard, 1);
+    EXPECT_EQ(heartbeats, 1);
     pass(1);
-    EXPECT_EQ(heard, 2);
-    store.said = {""};
+    EXPECT_EQ(heartbeats, 2);
+    store.messages = {""};
     pass(1);
-    EXPECT_EQ(heard, 3);
+    EXPECT_EQ(heartbeats, 3);
     loop.advance(Duration(20));
-    EXPECT_EQ(heard, 4) << "not a second later";
+    EXPECT_EQ(heartbeats, 4) << "not a second later";
     loop.advance(Duration(900));
-    EXPECT_EQ(heard, 4);
+    EXPECT_EQ(heartbeats, 4);
     loop.advance(Duration(100));
-    EXPECT_EQ(heard, 5);
+    EXPECT_EQ(heartbeats, 5);
 }
 
 TEST_F(SharedNodesTest, WhatIsSaid_IsHeardAndNoHeartbeatFollowsSooner) {
     start();
     pass(1);
-    store.said = {"one", "two"};
+    store.messages = {"one", "two"};
     pass(1);
-    EXPECT_EQ(said, (std::vector<std::string>{"one", "two"}));
-    EXPECT_EQ(heard, 3);
+    EXPECT_EQ(received, (std::vector<std::string>{"one", "two"}));
+    EXPECT_EQ(heartbeats, 3);
     ASSERT_EQ(store.limits.size(), 4U) << "and listens on";
     EXPECT_EQ(store.limits[3], Duration(1'000));
     loop.advance(Duration(900));
-    EXPECT_EQ(heard, 3);
+    EXPECT_EQ(heartbeats, 3);
 }
 
 TEST_F(SharedNodesTest, SilentProcess_IsRemoved) {

@@ -23,7 +23,7 @@ void Signals::moved(Epoch self) {
     send();
 }
 
-void Signals::say(Epoch self, std::string_view text) {
+void Signals::publish(Epoch self, std::string_view text) {
     CHECK(text.size() <= text_max);
     if (waiting_bytes_ + text.size() > waiting_max) return;
     waiting_bytes_ += text.size();
@@ -31,7 +31,7 @@ void Signals::say(Epoch self, std::string_view text) {
     send();
 }
 
-// The next is said after the last was, and not sooner than `apart`.
+// Publishes one after the other, and not sooner than `apart`.
 void Signals::send() {
     if (sending_ || (moved_.empty() && waiting_.empty())) return;
     sending_ = true;
@@ -39,25 +39,27 @@ void Signals::send() {
     waiting_bytes_ = 0;
     if (!moved_.empty()) texts.push_back(std::exchange(moved_, {}));
     auto job = [this, texts = std::move(texts)](std::stop_token const& /*token*/) {
-        std::ignore = world_.channel.say(texts);
+        std::ignore = services_.channel.publish(texts);
     };
     auto again = scope_.guard([this] {
         sending_ = false;
         send();
     });
-    auto done = [this, again = std::move(again)](bool /*ran*/) { world_.loop.after(apart, again); };
-    std::ignore = world_.thread.run(std::move(job), scope_.guard(std::move(done)));
+    auto done = [this, again = std::move(again)](bool /*ran*/) {
+        services_.loop.after(apart, again);
+    };
+    std::ignore = services_.thread.run(std::move(job), scope_.guard(std::move(done)));
 }
 
-bool Signals::heard(Epoch self, std::string_view said) {
-    if (said.empty() || (said[0] != appended && said[0] != text_of_others)) return false;
-    auto const end = std::min(said.find(' '), said.size());
-    auto const from = parse_number(said.substr(1, end - 1));
+bool Signals::on_message(Epoch self, std::string_view message) {
+    if (message.empty() || (message[0] != appended && message[0] != text_of_others)) return false;
+    auto const end = std::min(message.find(' '), message.size());
+    auto const from = parse_number(message.substr(1, end - 1));
     if (!from || *from == self) return true;
-    if (said[0] == appended)
+    if (message[0] == appended)
         listener_.moved();
     else
-        listener_.said(*from, said.substr(std::min(end + 1, said.size())));
+        listener_.on_message(*from, message.substr(std::min(end + 1, message.size())));
     return true;
 }
 

@@ -20,12 +20,12 @@ public:
                                                 std::size_t /*max_bytes*/) override {
         return port::FeedPage{};
     }
-    [[nodiscard]] Result<void> say(std::span<std::string const> texts) override {
-        said.emplace_back(texts.begin(), texts.end());
+    [[nodiscard]] Result<void> publish(std::span<std::string const> texts) override {
+        published.emplace_back(texts.begin(), texts.end());
         return {};
     }
 
-    std::vector<Texts> said;  // of each call
+    std::vector<Texts> published;  // of each call
 };
 
 class LoopWorkers final : public port::Workers {
@@ -49,7 +49,7 @@ protected:
     SignalsTest() {
         signals.start({[this] { ++moved; },
                        [this](Epoch from, std::string_view text) {
-                           heard.push_back(std::to_string(from) + ":" + std::string(text));
+                           received.push_back(std::to_string(from) + ":" + std::string(text));
                        }});
     }
 
@@ -58,56 +58,57 @@ protected:
     LoopWorkers thread{loop};
     Signals signals{{loop, store, thread}};
     int moved = 0;
-    Texts heard;
+    Texts received;
 };
 
 TEST_F(SignalsTest, ManyAppends_AreSaidAtOnceAndThenTogether) {
     for (int n = 0; n < 100; ++n) signals.moved(7);
     loop.run();
-    EXPECT_EQ(store.said, (std::vector<Texts>{{"a7"}}));
+    EXPECT_EQ(store.published, (std::vector<Texts>{{"a7"}}));
     loop.advance(Signals::apart);
-    EXPECT_EQ(store.said, (std::vector<Texts>{{"a7"}, {"a7"}}));
+    EXPECT_EQ(store.published, (std::vector<Texts>{{"a7"}, {"a7"}}));
     loop.advance(Signals::apart * 10);
-    EXPECT_EQ(store.said.size(), 2U) << "nothing is new";
+    EXPECT_EQ(store.published.size(), 2U) << "nothing is new";
 }
 
 TEST_F(SignalsTest, Texts_AreSaidInOrder) {
-    signals.say(7, "one");
-    signals.say(7, "two");
+    signals.publish(7, "one");
+    signals.publish(7, "two");
     signals.moved(7);
     loop.run();
     loop.advance(Signals::apart);
-    EXPECT_EQ(store.said, (std::vector<Texts>{{"t7 one"}, {"t7 two", "a7"}}));
+    EXPECT_EQ(store.published, (std::vector<Texts>{{"t7 one"}, {"t7 two", "a7"}}));
 }
 
 TEST_F(SignalsTest, MoreThanTheLimit_IsLost) {
     std::string const text(Signals::text_max, 'x');
-    for (std::size_t n = 0; n <= 2 * Signals::waiting_max / text.size(); ++n) signals.say(7, text);
+    for (std::size_t n = 0; n <= 2 * Signals::waiting_max / text.size(); ++n)
+        signals.publish(7, text);
     loop.run();
     loop.advance(Signals::apart);
     std::size_t bytes = 0;
-    for (Texts const& texts : store.said)
+    for (Texts const& texts : store.published)
         for (std::string const& one : texts) bytes += one.size();
-    EXPECT_LE(bytes, Signals::waiting_max + 2 * port::SharedStore::said_max);
-    signals.say(7, "later");
+    EXPECT_LE(bytes, Signals::waiting_max + 2 * port::SharedStore::message_bytes_max);
+    signals.publish(7, "later");
     loop.advance(Signals::apart);
-    EXPECT_EQ(store.said.back(), Texts{"t7 later"});
+    EXPECT_EQ(store.published.back(), Texts{"t7 later"});
 }
 
 TEST_F(SignalsTest, Heard_OwnIsLeftOut) {
-    for (auto const* const said : {"a7", "a8", "t7 own", "t8 two words", "t8", "t8 "})
-        EXPECT_TRUE(signals.heard(7, said)) << said;
+    for (auto const* const message : {"a7", "a8", "t7 own", "t8 two words", "t8", "t8 "})
+        EXPECT_TRUE(signals.on_message(7, message)) << message;
     EXPECT_EQ(moved, 1);
-    EXPECT_EQ(heard, (Texts{"8:two words", "8:", "8:"}));
+    EXPECT_EQ(received, (Texts{"8:two words", "8:", "8:"}));
 }
 
 TEST_F(SignalsTest, HeardOfAnotherRelease_IsIgnored) {
-    for (auto const* const said : {"x", "a", "ax", "t", "t-1 x", "t99999999999999999999999 x"})
-        signals.heard(7, said);
-    EXPECT_FALSE(signals.heard(7, "z8"));
-    EXPECT_FALSE(signals.heard(7, ""));
+    for (auto const* const message : {"x", "a", "ax", "t", "t-1 x", "t99999999999999999999999 x"})
+        signals.on_message(7, message);
+    EXPECT_FALSE(signals.on_message(7, "z8"));
+    EXPECT_FALSE(signals.on_message(7, ""));
     EXPECT_EQ(moved, 0);
-    EXPECT_TRUE(heard.empty());
+    EXPECT_TRUE(received.empty());
 }
 
 }  // namespace

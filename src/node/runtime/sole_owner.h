@@ -1,5 +1,5 @@
 #pragma once
-// Of a store that other processes could take over, and that this process uses alone while it lives.
+// Keeps a shared database for this process alone, as long as it runs.
 
 #include "base/scope.h"
 #include "io/clock.h"
@@ -30,12 +30,12 @@ public:
 
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
     [[nodiscard]] std::string const& name() const override { return name_; }
-    // If not, answers are compared with the store before they leave.
+    // False: answers are compared with the store before they leave.
     [[nodiscard]] bool alone() const override { return !ask_; }
-    // Each process before this one: the store refuses its writes.
+    // Returns true for each earlier process: the store refuses its writes.
     [[nodiscard]] bool gone(Epoch epoch) const override { return epoch < epoch_; }
-    // Not while it holds, nor after a while without an answer: another process may own the store
-    // by then.
+    // Returns false while the copy is held, and after a while without a reply of the store: another
+    // process may own it by then.
     [[nodiscard]] bool may_start() const override;
     [[nodiscard]] bool has_share(std::uint64_t /*number*/) const override { return true; }
     [[nodiscard]] bool leads() const override { return !held_; }

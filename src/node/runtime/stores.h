@@ -28,11 +28,11 @@ struct StoreChoice {
     std::optional<Time> now = {};  // to compare with the server's clock
     bool shared = false;           // other processes may use the database too
     port::Signal signal = port::Signal::notify;  // of a shared database
-    // Of a shared database: digest in hex of what all processes must have in common.
+    // Shared databases: digest in hex of the settings that all processes must have in common.
     std::string config = {};
-    // Of a directory: what a continuous copy reads.
+    // Directories: the changes that a continuous copy reads.
     std::shared_ptr<store::sqlite::Changes> changes = {};
-    // Of a shared database: names this process, also after a restart; empty: as its machine. No
+    // Shared databases: the name of this process, also after a restart; empty: as its machine. No
     // process that works may have the same name, unless it is that of the machine.
     std::string node = {};
     // Encrypt the contents; nullopt: they are not encrypted.
@@ -42,11 +42,11 @@ struct StoreChoice {
 struct OpenedStore {
     std::unique_ptr<port::Store> store;
     port::SharedStore* shared = nullptr;  // the same store, if other processes use it too
-    // What the processes say to each other goes through this; null: through the store.
+    // Carries the messages between the processes; null: the store does.
     std::unique_ptr<port::Channel> channel = {};
     std::string config = {};  // as chosen
     std::string node = {};    // names this process among those that share the database
-    // Of a shared database: what its clock showed when io::boot_time() was 0.
+    // Shared databases: the time of their clock when io::boot_time() was 0.
     std::optional<Time> clock_at_boot = {};
     std::vector<std::string> warnings = {};  // for the administrator
     // Of a shared database: the token, link or cookie with this digest. Any thread; blocks.
@@ -68,7 +68,7 @@ struct OpenedStore {
     std::optional<store::MasterKeys> const& masters);
 
 [[nodiscard]] bool is_database(std::string_view place);
-// Whether the URL is one that can be opened. REQUIRES: is_database(url).
+// Checks that the URL can be opened. REQUIRES: is_database(url).
 [[nodiscard]] Result<void> check_database(std::string const& url);
 // The URL without user, password and connection parameters, for people. Any other place is
 // returned as it is.

@@ -63,11 +63,12 @@ TEST_F(TurnsTest, Refusal_EndsTheTurnWithoutAskingTheModel) {
     EXPECT_EQ(script.asked(), 0U);
     EXPECT_EQ(view.activity, Activity::idle);
     auto const events = runtime->events(view.id).value();
-    bool told = false;
+    bool notified = false;
     for (Event const& event : events)
-        told = told || (event.type == "turn_ended" && event.data.text().contains("not that") &&
-                        event.data.text().contains("refused"));
-    EXPECT_TRUE(told);
+        notified =
+            notified || (event.type == "turn_ended" && event.data.text().contains("not that") &&
+                         event.data.text().contains("refused"));
+    EXPECT_TRUE(notified);
     wait_for(1);
     EXPECT_EQ(notes().at(0), "after inner error the secret")
         << "not asked, but notified of the end";

@@ -114,7 +114,7 @@ void serve_on(runtime::Node& node, serve::ServingSettings settings,
 
 Result<std::string> Runtime::serve(ServeSettings const& settings) {
     auto& node = engine_->node();
-    auto found = checked(settings, engine_->store(), node.world.entropy);
+    auto found = checked(settings, engine_->store(), node.services.entropy);
     if (!found) return std::unexpected(std::move(found.error()));
     return engine_->block<std::string>(
         [&node, checked = *std::move(found)](runtime::Reply<std::string> reply) mutable {

@@ -145,11 +145,11 @@ TEST_F(ServeTest, EndOfACall_NotifiesItsWebhook) {
     serve();
     auto const call = waiting();
     EXPECT_TRUE(runtime->submit(deploy, call.id, {"live"}));
-    std::string const told = receiver.next();
-    EXPECT_TRUE(told.starts_with("POST /done ")) << told;
-    EXPECT_TRUE(told.contains("\r\nwebhook-id: dlv_")) << told;
-    EXPECT_TRUE(told.contains(call.id.text())) << told;
-    EXPECT_TRUE(told.contains(R"("status":"live")")) << told;
+    std::string const request = receiver.next();
+    EXPECT_TRUE(request.starts_with("POST /done ")) << request;
+    EXPECT_TRUE(request.contains("\r\nwebhook-id: dlv_")) << request;
+    EXPECT_TRUE(request.contains(call.id.text())) << request;
+    EXPECT_TRUE(request.contains(R"("status":"live")")) << request;
 
     auto const second = waiting();
     receiver.refuse();

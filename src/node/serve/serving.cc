@@ -61,17 +61,17 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
       people_mail_(settings.people.mail != nullptr),
       outgoing_(outgoing_of(settings)),
       log_(std::move(settings.log)),
-      metrics_(node.world.clock.now()),
-      gate_(with_own_address(settings.gate), node.world.clock),
+      metrics_(node.services.clock.now()),
+      gate_(with_own_address(settings.gate), node.services.clock),
       api_(services(settings)),
-      no_processes_(node.world.loop),
-      client_(node.world.loop, {.active_max = webhook::Pump::at_once}),
+      no_processes_(node.services.loop),
+      client_(node.services.loop, {.active_max = webhook::Pump::at_once}),
       pump_(
-          {node.world.loop, node.world.clock, node.world.entropy, node.journal, client_,
+          {node.services.loop, node.services.clock, node.services.entropy, node.journal, client_,
            settings.processes ? *settings.processes : static_cast<port::Processes&>(no_processes_)},
           pump_options(settings)),
-      memory_gate_(api_, settings.reserve, node.runner, node.world.loop),
-      http_(node.world.loop, node.world.clock, options_, memory_gate_, log_),
+      memory_gate_(api_, settings.reserve, node.runner, node.services.loop),
+      http_(node.services.loop, node.services.clock, options_, memory_gate_, log_),
       metrics_face_(services({})) {
     for (port::TokenRow const& token : settings.tokens) gate_.tokens().add(token);
     for (port::DeviceRow const& device : settings.devices) gate_.devices().put(device);
@@ -112,15 +112,15 @@ Serving::~Serving() {
 }
 
 http::Services Serving::services(ServingSettings const& settings) {
-    return {.loop = node_.world.loop,
+    return {.loop = node_.services.loop,
             .journal = node_.journal,
             .catalogue = node_.catalogue,
             .runner = node_.runner,
             .gate = gate_,
             .metrics = metrics_,
             .log = log_,
-            .entropy = node_.world.entropy,
-            .clock = node_.world.clock,
+            .entropy = node_.services.entropy,
+            .clock = node_.services.clock,
             .sources = settings.sources,
             .ages = settings.ages,
             .waiting_calls = settings.waiting_calls,
@@ -137,8 +137,8 @@ http::Services Serving::services(ServingSettings const& settings) {
             .foreign_sign_ins = settings.foreign_sign_ins,
             .find_token = node_.find_token,
             .indexes = settings.indexes,
-            .say = saying(),
-            .speechless = [&node = node_] { return node.channel_failure(); },
+            .publish = saying(),
+            .signal_failure = [&node = node_] { return node.channel_failure(); },
             .unwritable = [&node = node_] { return node.unwritable(); },
             .exports = settings.exports,
             .copy = settings.copy,
@@ -165,9 +165,9 @@ void Serving::apply(ServingChanges changes) {
     http_.set_limits(changes.http);
 }
 
-std::function<void(std::string_view)> Serving::saying() const {
+std::function<void(std::string_view)> Serving::publisher() const {
     if (!node_.shared_store) return {};
-    return [&node = node_](std::string_view text) { node.say(text); };
+    return [&node = node_](std::string_view text) { node.publish(text); };
 }
 
 void Serving::release(port::Fn<void(Result<void>)> done) {
@@ -192,8 +192,8 @@ void Serving::begin_work() {
 // Slow receivers of webhooks must not delay a sign-in: it uses the client of the node.
 std::shared_ptr<http::OidcSettings const> Serving::oidc_of(ServingSettings const& settings) const {
     if (settings.oidc) {
-        settings.oidc->client = &node_.world.http;
-        settings.oidc->clock = &node_.world.clock;
+        settings.oidc->client = &node_.services.http;
+        settings.oidc->clock = &node_.services.clock;
     }
     return settings.oidc;
 }
@@ -201,7 +201,8 @@ std::shared_ptr<http::OidcSettings const> Serving::oidc_of(ServingSettings const
 http::ServerFacts Serving::facts_of(ServingSettings const& settings) const {
     auto out = settings.facts;
     if (out.starts.empty())
-        out.starts.push_back({.epoch = node_.store->epoch(), .started = node_.world.clock.now()});
+        out.starts.push_back(
+            {.epoch = node_.store->epoch(), .started = node_.services.clock.now()});
     return out;
 }
 
@@ -229,7 +230,7 @@ std::optional<webhook::Pump::Options::Sharing> Serving::sharing() {
     using Keys = std::vector<port::OutboxKey>;
     auto claim = [this](Keys keys, Time until, port::Fn<void(Keys)> use) {
         auto const taken = std::make_shared<Keys>();
-        auto take = [this, keys = std::move(keys), taken, now = node_.world.clock.now(),
+        auto take = [this, keys = std::move(keys), taken, now = node_.services.clock.now(),
                      until](port::Store& /*store*/) -> Result<void> {
             auto claimed = node_.shared_store->claim(keys, now, until);
             if (!claimed) return std::unexpected(std::move(claimed.error()));
@@ -296,8 +297,8 @@ Result<std::uint16_t> Serving::listen_for_metrics(ListenAddress const& address) 
     options.address = address.host;
     options.port = address.port;
     options.connections_max = 64;
-    metrics_http_ = std::make_unique<http::HttpServer>(node_.world.loop, node_.world.clock, options,
-                                                       metrics_face_, log_);
+    metrics_http_ = std::make_unique<http::HttpServer>(node_.services.loop, node_.services.clock,
+                                                       options, metrics_face_, log_);
     return metrics_http_->listen();
 }
 

@@ -48,16 +48,16 @@ struct ServingSettings {
     // Null: no sign-in with a provider. Client and clock are set here.
     std::shared_ptr<http::OidcSettings> oidc = {};
     port::ForeignSignIns* foreign_sign_ins = nullptr;  // null: none. Outlives the serving
-    // What the API says about the server; its newest start is added if there is none.
+    // The facts about the server that the API reports; its newest start is added if there is none.
     http::ServerFacts facts = {};
     // Runs the programs that notify people; null: none. Outlives the serving.
     port::Processes* processes = nullptr;
     io::MemoryReserve* reserve = nullptr;  // null: none. Outlives the serving
     // The indexes beside the store. May be empty.
     std::function<std::vector<port::IndexStatus>()> indexes = {};
-    // Of the export of traces; nullopt: there is none. May be empty.
+    // The status of the export of traces; nullopt: there is none. May be empty.
     std::function<std::optional<port::ExportStatus>()> exports = {};
-    // Of the continuous copy; nullopt: there is none. May be empty.
+    // The status of the continuous copy; nullopt: there is none. May be empty.
     std::function<std::optional<port::CopyStatus>()> copy = {};
     // Asks for an attempt to copy at once (CopyStatus::asked). Empty: nothing is copied.
     std::function<Result<std::uint64_t>()> copy_now = {};
@@ -76,7 +76,7 @@ struct ServingSettings {
     std::function<void(port::Fn<void()> then)> released = {};
     // Reloads the configuration. Empty: there is none.
     std::function<void(port::Fn<void(Result<http::ReloadReport>)> done)> reload = {};
-    // Of the export of metrics, as `exports`.
+    // The status of the export of metrics, as `exports`.
     std::function<std::optional<port::ExportStatus>()> metric_exports = {};
     // The model of an agent, for the metrics. May be empty.
     std::function<http::ModelWork::Name(std::string const& agent)> model_name = {};
@@ -84,7 +84,7 @@ struct ServingSettings {
     std::function<void(port::MeasureSource)> measured = {};
 };
 
-// What may change while it serves.
+// The settings that may change while it serves.
 struct ServingChanges {
     Json config = {};             // the effective configuration, for the API
     http::HttpOptions http = {};  // for HttpServer::set_limits
@@ -173,7 +173,7 @@ private:
     // Nobody holds the store any more.
     void begin_work();
     // Empty: no other process uses the store.
-    [[nodiscard]] std::function<void(std::string_view)> saying() const;
+    [[nodiscard]] std::function<void(std::string_view)> publisher() const;
     [[nodiscard]] http::Services services(ServingSettings const& settings);
     [[nodiscard]] http::ServerFacts facts_of(ServingSettings const& settings) const;
     [[nodiscard]] std::shared_ptr<http::OidcSettings const> oidc_of(
@@ -195,9 +195,11 @@ private:
         if (appended_) appended_();
     }
     [[nodiscard]] bool awaited() const override { return api_.awaited(); }
-    void heard(port::Beat const& beat, Epoch self) override { api_.heard(beat, self); }
+    void on_heartbeat(port::Beat const& beat, Epoch self) override {
+        api_.on_heartbeat(beat, self);
+    }
     void released() override { begin_work(); }
-    void said(Epoch from, std::string_view text) override { api_.said(from, text); }
+    void on_signal(Epoch from, std::string_view text) override { api_.on_signal(from, text); }
     void posted() override {
         if (!node_.held()) pump_.wake();
     }

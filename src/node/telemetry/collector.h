@@ -49,7 +49,7 @@ private:
     Scope scope_;
 };
 
-// What the newest attempt was.
+// Notes the result of the newest attempt.
 void note_success(port::ExportStatus& status);
 void note_failure(port::ExportStatus& status, std::string_view why, Time now);
 

@@ -17,10 +17,10 @@ bool may_be_sent_again(int status) {
 
 }  // namespace
 
-Exporter::Exporter(World world, Options options)
-    : world_(world),
+Exporter::Exporter(Services services, Options options)
+    : services_(services),
       options_(std::move(options)),
-      collector_(world.http, options_.url, options_.headers) {
+      collector_(services.http, options_.url, options_.headers) {
     status_.endpoint = shown_endpoint(options_.url);
 }
 
@@ -44,7 +44,7 @@ void Exporter::add(Span const& span) {
 }
 
 void Exporter::after(Duration delay) {
-    world_.loop.after(delay, scope_.guard([this, timer = ++timer_] {
+    services_.loop.after(delay, scope_.guard([this, timer = ++timer_] {
         if (timer == timer_) send();
     }));
 }
@@ -84,7 +84,7 @@ void Exporter::taken(std::string const& body) {
 }
 
 void Exporter::failed(CollectorReply const& reply) {
-    note_failure(status_, reply.refusal(), world_.clock.now());
+    note_failure(status_, reply.refusal(), services_.clock.now());
     if (flushed_) return end_flush();
     Duration const delay = pause(reply.head);
     bool const again = may_be_sent_again(reply.head.status);
@@ -119,15 +119,15 @@ void Exporter::next() {
 // Twice as long after each failure, with up to a quarter more; at least what the collector asks.
 Duration Exporter::pause(port::HttpHead const& head) {
     Duration const base = std::min(first_pause * (1U << std::min(attempts_, 5U)), longest_pause);
-    Duration const jitter = base * world_.entropy.random()[0] / 1024;
-    auto const asked = port::retry_after(head, world_.clock.now()).value_or(Duration(0));
+    Duration const jitter = base * services_.entropy.random()[0] / 1024;
+    auto const asked = port::retry_after(head, services_.clock.now()).value_or(Duration(0));
     return std::max(base + jitter, std::min(asked, patience_max));
 }
 
 void Exporter::flush(Duration limit, port::Fn<void()> done) {
     flushed_ = std::move(done);
     if (queue_.empty() && phase_ != Phase::sending) return end_flush();
-    world_.loop.after(limit, scope_.guard([this] { end_flush(); }));
+    services_.loop.after(limit, scope_.guard([this] { end_flush(); }));
     if (phase_ != Phase::sending) send();
 }
 

@@ -17,7 +17,7 @@ namespace dormouse::telemetry {
 
 class Exporter {
 public:
-    struct World {
+    struct Services {
         port::Loop& loop;
         port::Clock const& clock;
         port::Entropy& entropy;
@@ -30,8 +30,8 @@ public:
         std::size_t spans_max = 8'192;
         std::size_t bytes_max = std::size_t{8} << 20U;
     };
-    // Everything in `world` outlives this.
-    Exporter(World world, Options options);
+    // Everything in `services` outlives this.
+    Exporter(Services services, Options options);
     ~Exporter() = default;
     Exporter(Exporter const&) = delete;
     Exporter& operator=(Exporter const&) = delete;
@@ -62,7 +62,7 @@ private:
     [[nodiscard]] Duration pause(port::HttpHead const& head);
     void end_flush();
 
-    World world_;
+    Services services_;
     Options options_;
     Collector collector_;
     port::ExportStatus status_;

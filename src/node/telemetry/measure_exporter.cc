@@ -6,10 +6,10 @@
 
 namespace dormouse::telemetry {
 
-MeasureExporter::MeasureExporter(World world, Options options)
-    : world_(world),
+MeasureExporter::MeasureExporter(Services services, Options options)
+    : services_(services),
       options_(std::move(options)),
-      collector_(world.http, options_.url, options_.headers) {
+      collector_(services.http, options_.url, options_.headers) {
     status_.endpoint = shown_endpoint(options_.url);
 }
 
@@ -28,7 +28,7 @@ void MeasureExporter::stop() {
 
 void MeasureExporter::wait() {
     phase_ = Phase::waiting;
-    world_.loop.after(options_.every, scope_.guard([this] {
+    services_.loop.after(options_.every, scope_.guard([this] {
         if (phase_ == Phase::waiting) collect();
     }));
 }
@@ -42,7 +42,7 @@ void MeasureExporter::collect() {
 }
 
 void MeasureExporter::send(std::vector<port::MeasureFamily> const& families) {
-    collector_.post(metrics_json(options_.resource, families, source_.start, world_.clock.now()),
+    collector_.post(metrics_json(options_.resource, families, source_.start, services_.clock.now()),
                     [this](CollectorReply const& reply) { answered(reply); });
 }
 
@@ -63,7 +63,7 @@ void MeasureExporter::taken(std::string const& body) {
 
 void MeasureExporter::failed(std::string const& why) {
     ++status_.dropped;
-    note_failure(status_, why, world_.clock.now());
+    note_failure(status_, why, services_.clock.now());
 }
 
 // A report that is under way has older values.
@@ -71,7 +71,7 @@ void MeasureExporter::flush(Duration limit, port::Fn<void()> done) {
     if (phase_ == Phase::stopped) return done();
     collector_.stop();
     flushed_ = std::move(done);
-    world_.loop.after(limit, scope_.guard([this] { end_flush(); }));
+    services_.loop.after(limit, scope_.guard([this] { end_flush(); }));
     collect();
 }
 

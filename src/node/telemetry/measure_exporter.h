@@ -18,7 +18,7 @@ namespace dormouse::telemetry {
 
 class MeasureExporter {
 public:
-    struct World {
+    struct Services {
         port::Loop& loop;
         port::Clock const& clock;
         port::HttpClient& http;
@@ -29,8 +29,8 @@ public:
         Resource resource = {};
         Duration every{60'000};
     };
-    // Everything in `world` outlives this.
-    MeasureExporter(World world, Options options);
+    // Everything in `services` outlives this.
+    MeasureExporter(Services services, Options options);
     ~MeasureExporter();
     MeasureExporter(MeasureExporter const&) = delete;
     MeasureExporter& operator=(MeasureExporter const&) = delete;
@@ -43,7 +43,7 @@ public:
     [[nodiscard]] port::ExportStatus status() const { return status_; }
 
 private:
-    // What is under way: a report that is collected or sent delays the next one.
+    // The phase of the export: a report that is being collected or sent delays the next one.
     enum class Phase : std::uint8_t { stopped, waiting, reporting };
 
     void wait();
@@ -54,7 +54,7 @@ private:
     void failed(std::string const& why);
     void end_flush();
 
-    World world_;
+    Services services_;
     Options options_;
     Collector collector_;
     port::MeasureSource source_ = {};

@@ -12,7 +12,7 @@
 
 namespace dormouse::telemetry {
 
-// Of the process that sends.
+// The attributes of the process that sends.
 struct Resource {
     std::string service;
     std::string version;
@@ -24,7 +24,7 @@ struct Resource {
 // The body of a request: an ExportTraceServiceRequest with these elements.
 [[nodiscard]] std::string traces_json(Resource const& resource, std::span<std::string const> spans);
 
-// What the collector says about a request that it took.
+// The collector's answer to a request that it accepted.
 struct Taken {
     std::uint64_t rejected = 0;
     std::string why = {};

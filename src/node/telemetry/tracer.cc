@@ -18,7 +18,7 @@ TurnNo turn_of(Tracer::Records const& records) {
     return 0;
 }
 
-// Whether no turn was open before these records.
+// Returns true if no turn was open before these records.
 bool begins(Tracer::Records const& records) {
     for (wire::RecordPtr const& record : records) {
         if (std::holds_alternative<TurnStarted>(record->event.body)) return true;

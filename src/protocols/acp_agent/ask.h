@@ -9,7 +9,7 @@
 
 namespace dormouse::acp_agent {
 
-// How an editor can ask a person.
+// The ways in which an editor can ask a person.
 enum class AcpChoice : std::uint8_t {
     allow,    // session/request_permission, yes or no
     choices,  // session/request_permission, with an option for each choice

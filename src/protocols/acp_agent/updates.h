@@ -49,7 +49,7 @@ public:
     // Marks one of `asked` that the editor cannot show: the next message answers it.
     void ask_in_words(std::string const& pending);
     [[nodiscard]] bool open(std::string const& turn) const { return open_turn_ == turn; }
-    // Whether it asks what became of a call that a crash cut off.
+    // Returns true if the question concerns a call that a crash interrupted.
     [[nodiscard]] bool of_doubt(std::string const& pending) const {
         auto const found = pauses_.find(pending);
         return found != pauses_.end() && found->second.of_doubt;

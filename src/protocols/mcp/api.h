@@ -1,7 +1,7 @@
 #pragma once
-// What the tools of the MCP server use of the HTTP API. A server on standard input and output sends
-// these requests over HTTP; the one at /mcp gives them to the routes of its own process. So both
-// have the same tools, rights and limits.
+// The requests of the MCP server's tools to the HTTP API. A server on standard input and output
+// sends these requests over HTTP; the one at /mcp gives them to the routes of its own process. So
+// both have the same tools, rights and limits.
 
 #include <dormouse/json.h>
 #include <dormouse/time.h>

@@ -30,7 +30,7 @@ std::string text_of(json::View call) {
     return text;
 }
 
-// What the user's answer means for the call.
+// The meaning of the user's answer for the call.
 struct Meaning {
     std::string action;                   // for the note
     std::optional<ApiRequest> then = {};  // nullopt: nothing

@@ -1,7 +1,7 @@
 #pragma once
 // Elicitation: the client asks its user a question that waits in Dormouse. The inbox has the
-// question too, and the first answer counts. What the client answered is noted in the pending
-// call, so that it is asked once, also after a restart. Pure.
+// question too, and the first answer counts. The client's answer is noted in the pending call, so
+// that it is asked once, also after a restart. Pure.
 
 #include "json/json.h"
 #include "mcp/api.h"
@@ -16,14 +16,14 @@
 
 namespace dormouse::mcp {
 
-// How a client asks its user.
+// The way in which a client asks its user.
 struct Elicits {
     Abilities client = {};
     std::string base_url = {};  // of this server, for pages on which people answer
     [[nodiscard]] bool any() const { return client.form || (client.url && !base_url.empty()); }
 };
 
-// Whether the client has not answered yet that it is to ask.
+// Returns true if the client has no answer to this question yet.
 [[nodiscard]] bool may_elicit(json::View call);
 
 // The parameters of elicitation/create for this pending call: a form, or a page if the client has
@@ -39,13 +39,13 @@ struct Elicits {
 // Sends the client the request, if it can ask and has not answered yet.
 void elicit(json::View call, Elicits const& elicits, std::string const& task,
             TicketPtr const& ticket);
-// Tells a client that was asked that the call is settled.
+// Notifies a client that got the request that the call is settled.
 void end_elicitation(json::View call, Elicits const& elicits, TicketPtr const& ticket);
 
 // Settles the call as the client's user answered: `accept` with what the form says; `decline`
 // denies an approval, and cancels a question; `cancel` (also of a client that cannot ask) leaves it
 // to the inbox, as an opened page does. An answer that comes too late changes nothing. `done` gets
-// why the response is invalid; nullopt: it was taken.
+// the error of the response; nullopt: it was accepted.
 using Taken = std::move_only_function<void(std::optional<rpc::Fault>)>;
 void take_elicited(ApiPtr const& api, json::View call, json::View response, Taken done);
 // The same for a message from the client whose id is elicitation_id(); finds the call, which must

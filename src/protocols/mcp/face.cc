@@ -34,8 +34,8 @@ ToolDone as_result(Face::Done done) {
     };
 }
 
-// Whether the call is answered with a task: 2025-11-25 asks for it, the extension leaves it to the
-// server. A client that says how long it waits gets no task then.
+// Returns true if the call is answered with a task: 2025-11-25 asks for it, the extension leaves it
+// to the server. A client that says how long it waits gets no task then.
 bool is_task_call(std::string_view tool, rpc::Message const& message) {
     json::View const params(message.params);
     if (!asks_question(tool)) return false;

@@ -1,6 +1,6 @@
 #pragma once
-// How the question of a tool becomes a pending call, and the outcome of that call the answer of the
-// tool. Pure.
+// Makes the question of a tool a pending call, and the outcome of that call the answer of the tool.
+// Pure.
 
 #include "json/json.h"
 #include "mcp/api.h"
@@ -15,12 +15,12 @@ namespace dormouse::mcp {
 inline constexpr std::string_view approve_tool = "approve";
 inline constexpr std::string_view ask_tool = "ask_human";
 
-// Whether each call of the tool asks a question.
+// Returns true if each call of the tool asks a question.
 [[nodiscard]] inline bool asks_question(std::string_view tool) {
     return tool == approve_tool || tool == ask_tool;
 }
 
-// What a pending call that is a task of MCP has besides its question.
+// The terms of a pending call that is a task of MCP, besides its question.
 struct TaskTerms {
     std::string owner;        // the name of the token
     std::int64_t ttl_ms = 0;  // also the deadline of the call
@@ -38,8 +38,8 @@ struct TaskTerms {
 
 [[nodiscard]] std::string pending_path(std::string_view id);
 
-// The answer of the tool whose question this pending call is; a question that waits is answered
-// with how to collect the answer.
+// The answer of the tool whose question this pending call is; for a question that waits,
+// instructions for collecting the answer.
 [[nodiscard]] ToolText answer_of(json::View call);
 
 // The answer that allows nothing, as Claude Code's --permission-prompt-tool reads it.

@@ -1,5 +1,5 @@
 #pragma once
-// What a tool answered, as results and faults of the protocol. Pure.
+// The answers of tools as results and faults of the protocol. Pure.
 
 #include "json/json.h"
 #include "mcp/api.h"

@@ -75,11 +75,11 @@ std::string words_of_inbox(json::View list) {
 
 std::string words_of_mail(json::View mail) {
     std::string out;
-    mail["receivers"].elements([&](json::View fate) {
+    mail["receivers"].elements([&](json::View delivery) {
         out += (out.empty() ? "" : "\n") +
-               fate["alias"].string_or(fate["sessionID"].string_or("")) + ": " +
-               fate["status"].string_or("");
-        if (auto const why = fate["reason"].string()) out += ", " + *why;
+               delivery["alias"].string_or(delivery["sessionID"].string_or("")) + ": " +
+               delivery["status"].string_or("");
+        if (auto const why = delivery["reason"].string()) out += ", " + *why;
     });
     return out;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// How a pending call looks as a task of the protocol, in the form of each era. Pure.
+// Pending calls as tasks of the protocol, in the form of each era. Pure.
 
 #include "json/json.h"
 #include "mcp/elicitation.h"

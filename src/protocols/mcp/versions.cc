@@ -27,7 +27,7 @@ rpc::Fault unsupported(std::string_view requested) {
 
 json::View meta_of(rpc::Message const& message) { return json::View(message.params)["_meta"]; }
 
-// What the header Mcp-Name repeats of the body; nullopt: this method has none.
+// Returns the value of the body that the header Mcp-Name repeats; nullopt: this method has none.
 std::optional<std::string> name_of(rpc::Message const& message) {
     json::View const params(message.params);
     if (message.method == "tools/call" || message.method == "prompts/get")
@@ -40,8 +40,8 @@ std::optional<std::string> name_of(rpc::Message const& message) {
 
 std::optional<rpc::Fault> wrong_stateless(HeaderOf const& header, rpc::Message const& message) {
     auto const version = header("mcp-protocol-version");
-    auto const said = meta_of(message)[meta::version].string();
-    if (said && *said != version)
+    auto const requested = meta_of(message)[meta::version].string();
+    if (requested && *requested != version)
         return mismatch("MCP-Protocol-Version differs from the version in _meta");
     if (header("mcp-method") != message.method)
         return mismatch("Mcp-Method must be the method of the body");
@@ -91,10 +91,10 @@ rpc::Fault needs_tasks() {
 }
 
 std::optional<rpc::Fault> wrong_meta(rpc::Message const& message) {
-    auto const said = meta_of(message)[meta::version].string();
-    if (!said)
+    auto const requested = meta_of(message)[meta::version].string();
+    if (!requested)
         return fault(rpc::code::invalid_params, "_meta must have " + std::string(meta::version));
-    if (*said != stateless_version) return unsupported(*said);
+    if (*requested != stateless_version) return unsupported(*requested);
     if (message.kind == rpc::Message::Kind::request &&
         meta_of(message)[meta::capabilities].kind() != json::Kind::object)
         return fault(rpc::code::invalid_params,

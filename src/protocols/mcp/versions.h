@@ -44,15 +44,15 @@ enum class Era : std::uint8_t { with_initialize, stateless };
 
 // Which era the message belongs to, by its `_meta`.
 [[nodiscard]] Era era_of(rpc::Message const& message);
-// What the client of a request can do that not all can.
+// The optional capabilities of the client of a request.
 struct Abilities {
     bool tasks = false;  // reads tasks that answer in place of a tool
     bool form = false;   // asks its user with a form
     bool url = false;    // sends its user to a page
 };
-// What these capabilities of a client say.
+// Reads the capabilities of a client.
 [[nodiscard]] Abilities abilities_in(json::View capabilities);
-// What a request of the stateless era says of its client.
+// Reads the capabilities of the client from a request of the stateless era.
 [[nodiscard]] Abilities abilities_of(rpc::Message const& message);
 // The fault of a request that only clients with tasks may send.
 [[nodiscard]] rpc::Fault needs_tasks();

@@ -14,7 +14,7 @@ struct Waiting {
     std::optional<Time> until = {};                 // nullopt: no limit
 };
 
-// Whether a pending call has its final state.
+// Returns true if a pending call has its final state.
 [[nodiscard]] bool is_settled(Json const& call);
 
 // Sends a GET, and again while the server is away, until the ticket is cancelled. `ticket`: null

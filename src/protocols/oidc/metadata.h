@@ -11,7 +11,7 @@ struct Metadata {
     std::string authorization_endpoint;
     std::string token_endpoint;
     std::string jwks_uri;
-    // How a client with a secret authenticates: in the header, or in the body.
+    // A client with a secret sends it in the body; false: in the header.
     bool secret_in_body = false;
     bool names_itself = false;  // answers have `iss` (RFC 9207)
 };

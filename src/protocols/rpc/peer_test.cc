@@ -9,22 +9,22 @@ class PeerTest : public ::testing::Test {
 protected:
     Peer peer{{[this](std::string const& line) { sent.push_back(line); },
                [this](std::string const& method, Json const& id, Json const& params) {
-                   heard.push_back(method + " " + std::string(id.text()) + " " +
-                                   std::string(params.text()));
+                   received.push_back(method + " " + std::string(id.text()) + " " +
+                                      std::string(params.text()));
                },
                [this](std::string const& method, Json const& params) {
-                   heard.push_back(method + " " + std::string(params.text()));
+                   received.push_back(method + " " + std::string(params.text()));
                }}};
-    std::vector<std::string> sent, heard;
+    std::vector<std::string> sent, received;
 };
 
 TEST_F(PeerTest, Messages_ArriveInPiecesAndSeveralAtOnce) {
     EXPECT_TRUE(peer.receive(R"({"method":"a","par)"));
     EXPECT_TRUE(peer.receive("ams\":[1]}\n{\"method\":\"b\"}\r\n{\"method\""));
-    EXPECT_EQ(heard, (std::vector<std::string>{"a [1]", "b {}"}));
+    EXPECT_EQ(received, (std::vector<std::string>{"a [1]", "b {}"}));
     EXPECT_TRUE(peer.receive(R"(:"c","id":"x"})"
                              "\n"));
-    EXPECT_EQ(heard.back(), "c \"x\" {}");
+    EXPECT_EQ(received.back(), "c \"x\" {}");
 }
 
 TEST_F(PeerTest, Answer_ReachesItsCallOnce) {
@@ -45,7 +45,7 @@ TEST_F(PeerTest, Answer_ReachesItsCallOnce) {
 TEST_F(PeerTest, InvalidLines_AreSkipped) {
     EXPECT_TRUE(
         peer.receive("hello\n\n  \n[1]\n{\"a\":1,\"a\":2}\n\xff\n{\"id\":9,\"result\":1}\n"));
-    EXPECT_EQ(heard.size(), 0U);
+    EXPECT_EQ(received.size(), 0U);
     EXPECT_EQ(peer.skipped(), 5U);
 }
 

@@ -5,7 +5,7 @@ namespace dormouse::transcript {
 
 namespace {
 
-// What Codex itself puts in front of the person's text.
+// Returns true for text that Codex itself puts in front of the person's text.
 bool is_boilerplate(std::string_view text) {
     for (std::string_view const begins : {"<environment_context>", "<user_instructions>",
                                           "<permissions instructions>", "# AGENTS.md instructions"})
@@ -85,8 +85,8 @@ private:
         auto const text = joined_text(output);
         auto const inner = json::check(text);
         json::View const view = inner ? json::View(*inner) : json::View();
-        if (auto const said = view["output"].string())
-            return draft_.result(call, *said, view["metadata"]["exit_code"].integer_or(0) != 0);
+        if (auto const output = view["output"].string())
+            return draft_.result(call, *output, view["metadata"]["exit_code"].integer_or(0) != 0);
         draft_.result(call, text, false);
     }
 

@@ -8,7 +8,7 @@ namespace dormouse::transcript {
 namespace {
 
 // One line a message: its role, then its parts.
-std::string told(Result<Transcript> const& read) {
+std::string text_of(Result<Transcript> const& read) {
     if (!read) return "error: " + read.error().detail;
     std::string out;
     for (opencode::Message const& message : read->session.messages) {
@@ -60,7 +60,7 @@ TEST(Transcript, ClaudeCode_PairsResultsAndLeavesOutWhatWasTakenBack) {
             entry("user", "7", "5", R"("thanks")") +
             entry("assistant", "8", "6", claude_text("gone")) + R"({"type":"assi)",
         "file");
-    EXPECT_EQ(told(read),
+    EXPECT_EQ(text_of(read),
               "u: text(list)\n"
               "a: reasoning(hm) tool(Bash{\"a\":1}=completed a b) "
               "tool(Bash{\"a\":2}=error -) text(two)\n"
@@ -99,7 +99,7 @@ TEST(Transcript, Codex_PairsResultsAndLeavesOutItsOwnTexts) {
                  R"("output":"{\"output\":\"a b\",\"metadata\":{\"exit_code\":1}}"})") +
             "not json\n" + item(codex_text("assistant", "two")),
         "file");
-    EXPECT_EQ(told(read),
+    EXPECT_EQ(text_of(read),
               "u: text(list)\na: reasoning(hm) tool(shell{\"a\":1}=error a b) text(two)\n");
     ASSERT_TRUE(read);
     ASSERT_EQ(read->left_out.size(), 1U);
@@ -118,7 +118,7 @@ TEST(Transcript, CodexOfAnOlderRelease_IsRead) {
                       R"({"type":"function_call_output","call_id":"c1","output":"a"})"
                       "\n",
                   "file");
-    EXPECT_EQ(told(read), "u: text(hi)\na: tool(shell{\"command\":[\"ls\"]}=completed a)\n");
+    EXPECT_EQ(text_of(read), "u: text(hi)\na: tool(shell{\"command\":[\"ls\"]}=completed a)\n");
     ASSERT_TRUE(read);
     EXPECT_EQ(read->session.id, "s3");
 }
@@ -133,7 +133,7 @@ TEST(Transcript, Gemini_NewAndOldForm) {
         "u: text(list)\na: reasoning(S: d) text(two) tool(ls{\"path\":\".\"}=completed a b)\n";
     auto const old = read_text(
         Program::gemini, R"({"sessionId":"s4","messages":[)" + user + "," + reply + "]}", "file");
-    EXPECT_EQ(told(old), says);
+    EXPECT_EQ(text_of(old), says);
     ASSERT_TRUE(old);
     EXPECT_EQ(old->session.id, "s4");
     auto const now = read_text(
@@ -143,7 +143,7 @@ TEST(Transcript, Gemini_NewAndOldForm) {
             user + "\n" + R"({"id":"2","type":"gemini","content":"tw"})" + "\n" + reply + "\n" +
             R"({"id":"3","type":"user","content":"x"})" + "\n" + R"({"$rewindTo":"3"})" + "\n",
         "file");
-    EXPECT_EQ(told(now), says);
+    EXPECT_EQ(text_of(now), says);
 }
 
 TEST(Transcript, OtherText_IsRefused) {

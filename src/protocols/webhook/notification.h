@@ -1,5 +1,5 @@
 #pragma once
-// What people are notified of: that a call waits for them, or how it ended. Pure.
+// Notifications to people: a call waits for them, or has ended. Pure.
 
 #include <dormouse/time.h>
 

@@ -43,14 +43,14 @@ struct Outgoing {
     std::vector<Notice> notices = {};
     // Returns the devices that get notices of kind web_push. Empty: there are none.
     std::function<std::vector<PushReceiver>()> devices = {};
-    // Whether external agents are notified when one of their sessions was deleted.
+    // True if external agents are notified when one of their sessions was deleted.
     bool programs = false;
     // Returns the page of a pending call; empty: there is no public address.
     std::function<std::string(PendingId const&)> page = {};
     session::TraceRules tracing = {};
 };
 
-// The body of a row: its kind in one line, then what is sent.
+// The body of a row: its kind in one line, then the content.
 struct Letter {
     // `program`: {"names": the external agent's ids of the session, "cwd"}; the row's target is
     // "agent:" and the agent's name.

@@ -97,7 +97,7 @@ bool Pump::has_capacity(ReceiverHealth health, std::size_t to_it, std::size_t bu
     return false;
 }
 
-Pump::Pump(World world, Options options) : world_(world), options_(std::move(options)) {
+Pump::Pump(Services services, Options options) : services_(services), options_(std::move(options)) {
     options_.allowed = lower_cased(std::move(options_.allowed));
 }
 
@@ -111,7 +111,7 @@ void Pump::wake() {
         return;
     }
     scanning_ = true;
-    port::ask(world_.outbox, question(),
+    port::ask(services_.outbox, question(),
               scope_.guard([this](Result<Due> due) { scanned(std::move(due)); }));
 }
 
@@ -120,7 +120,7 @@ void Pump::wake() {
 port::Fn<Result<Pump::Due>(port::OutboxStore&)> Pump::question() const {
     std::set<OutboxKey> busy;
     for (auto const& [key, work] : at_work_) busy.insert(key);
-    return [until = world_.clock.now(), after = next_, busy = std::move(busy), to = to_,
+    return [until = services_.clock.now(), after = next_, busy = std::move(busy), to = to_,
             newest = newest_, failing = failing_,
             turn = turn_](port::OutboxStore& store) mutable -> Result<Due> {
         auto due = store.due_by_target(until, after, 2 * at_once_each, scan_limit);
@@ -163,7 +163,7 @@ void Pump::scan() {
     if (stopped_) return;
     prune();
     wake();
-    world_.loop.after(scan_every, scope_.guard([this] { scan(); }));
+    services_.loop.after(scan_every, scope_.guard([this] { scan(); }));
 }
 
 void Pump::scanned(Result<Due> due) {
@@ -202,7 +202,7 @@ std::string_view node_in(std::string_view target) {
 // Each process sends its share. A message that is overdue belongs to a process that is gone, or
 // that has no place for it.
 void Pump::claim(std::vector<Next> rows) {
-    Time const now = world_.clock.now();
+    Time const now = services_.clock.now();
     std::map<OutboxKey, Next> asked;
     std::vector<OutboxKey> keys;
     for (Next& next : rows) {
@@ -245,8 +245,8 @@ void Pump::apply(Changes changes) {
 void Pump::stop() {
     stopped_ = true;
     for (auto const& [key, work] : at_work_) {
-        if (work.request != 0) world_.http.cancel(work.request);
-        if (work.process != 0) world_.processes.stop(work.process);
+        if (work.request != 0) services_.http.cancel(work.request);
+        if (work.process != 0) services_.processes.stop(work.process);
     }
     at_work_.clear();
     to_.clear();
@@ -254,10 +254,10 @@ void Pump::stop() {
 }
 
 void Pump::prune() {
-    Time const now = world_.clock.now();
+    Time const now = services_.clock.now();
     if (now - pruned_ < prune_every && now >= pruned_) return;
     pruned_ = now;
-    world_.outbox.write(
+    services_.outbox.write(
         [until = now - kept_for](port::OutboxStore& store) { return store.drop_delivered(until); },
         [](Result<void>) {});
     drop_given_up();
@@ -266,13 +266,13 @@ void Pump::prune() {
 // Deletes a limited number at a time, until none is left.
 void Pump::drop_given_up() {
     if (!options_.given_up_after) return;
-    Time const until = world_.clock.now() - *options_.given_up_after;
+    Time const until = services_.clock.now() - *options_.given_up_after;
     port::ask(
-        world_.outbox,
+        services_.outbox,
         [until](port::OutboxStore& store) { return store.count_given_up(until, dropped_at_once); },
         scope_.guard([this, until](Result<std::uint64_t> count) {
             if (stopped_ || !count || *count == 0) return;
-            world_.outbox.write(
+            services_.outbox.write(
                 [until](port::OutboxStore& store) {
                     return store.drop_given_up(until, dropped_at_once);
                 },
@@ -290,8 +290,8 @@ void Pump::begin(Next next) {
     failing_ += next.health == ReceiverHealth::failing ? 1 : 0;
     Work work{std::move(next.row), std::move(*letter)};
     work.health = next.health;
-    work.begun = world_.clock.monotonic();
-    work.begun_at = world_.clock.now();
+    work.begun = services_.clock.monotonic();
+    work.begun_at = services_.clock.now();
     at_work_.emplace(key, std::move(work));
     switch (at_work_.at(key).letter.kind) {
         case Letter::Kind::call: return send_call(key);
@@ -307,7 +307,7 @@ void Pump::send_call(OutboxKey const& key) {
     auto question = [pending = *pending](port::OutboxStore& store) {
         return store.secret(pending.session, pending.call, pending.generation);
     };
-    port::ask(world_.outbox, std::move(question),
+    port::ask(services_.outbox, std::move(question),
               scope_.guard([this, key](Result<std::optional<std::string>> secret) {
                   if (!at_work_.contains(key)) return;
                   if (!secret) return failed(key, "the store does not answer", false);
@@ -348,7 +348,7 @@ void Pump::send(OutboxKey const& key, std::string const& url, std::string const&
     if (!policy.refusal.empty()) return failed(key, "not sent: " + policy.refusal, true);
     port::HttpRequest request = request_of(url, work.letter.body, policy.public_only);
     std::string const id = delivery_text(key);
-    std::int64_t const seconds = to_ms(world_.clock.now()) / 1'000;
+    std::int64_t const seconds = to_ms(services_.clock.now()) / 1'000;
     request.headers.push_back({"webhook-id", id});
     request.headers.push_back({"webhook-timestamp", std::to_string(seconds)});
     auto const trace =
@@ -370,13 +370,13 @@ void Pump::send(OutboxKey const& key, std::string const& url, std::string const&
         at_work_.at(key).request = 0;
         answered(key, std::move(failure));
     });
-    work.request = world_.http.start(std::move(request), std::move(callbacks));
+    work.request = services_.http.start(std::move(request), std::move(callbacks));
 }
 
 void Pump::take_head(OutboxKey const& key, port::HttpHead const& head) {
     if (!at_work_.contains(key)) return;
     at_work_.at(key).status = head.status;
-    at_work_.at(key).retry_after = port::retry_after(head, world_.clock.now());
+    at_work_.at(key).retry_after = port::retry_after(head, services_.clock.now());
 }
 
 void Pump::answered(OutboxKey const& key, std::optional<port::HttpFailure> failure) {
@@ -394,7 +394,7 @@ void Pump::run(OutboxKey const& key, Notice const& notice) {
     spec.environment = options_.environment;
     spec.input = at_work_.at(key).letter.body + "\n";
     spec.time_limit = time_limit;
-    at_work_.at(key).process = world_.processes.start(
+    at_work_.at(key).process = services_.processes.start(
         std::move(spec), scope_.guard([this, key](port::ProcessEnd const& end) {
             if (!at_work_.contains(key)) return;
             at_work_.at(key).process = 0;
@@ -411,7 +411,7 @@ void Pump::run(OutboxKey const& key, Notice const& notice) {
 // Unknown receivers wait for a place. Cuts off requests to other unknown receivers that had their
 // time; they are retried in the share of failing receivers.
 void Pump::free_capacity() {
-    Duration const now = world_.clock.monotonic();
+    Duration const now = services_.clock.monotonic();
     std::vector<OutboxKey> slow;
     for (auto const& [key, work] : at_work_) {
         bool const in_progress = work.request != 0 || work.process != 0;
@@ -421,8 +421,8 @@ void Pump::free_capacity() {
     }
     for (OutboxKey const& key : slow) {
         Work& work = at_work_.at(key);
-        if (work.process != 0) world_.processes.stop(std::exchange(work.process, 0));
-        if (work.request != 0) world_.http.cancel(std::exchange(work.request, 0));
+        if (work.process != 0) services_.processes.stop(std::exchange(work.process, 0));
+        if (work.request != 0) services_.http.cancel(std::exchange(work.request, 0));
         if (work.status >= 200 && work.status < 300) {
             delivered(key);
         } else {
@@ -446,7 +446,7 @@ void Pump::delivered(OutboxKey const& key) {
     update.state = OutboxState::delivered;
     update.attempts = work.row.attempts + 1;
     update.last_status = work.status;
-    update.delivered = world_.clock.now();
+    update.delivered = services_.clock.now();
     if (options_.delivered) options_.delivered(work.row);
     report(work, {});
     finish(key, update);
@@ -468,12 +468,12 @@ void Pump::failed(OutboxKey const& key, std::string const& why, bool for_good) {
     update.last_error = why.substr(0, error_max);
     if (!valid_utf8(update.last_error)) update.last_error = "it failed";
     auto const wait =
-        for_good ? std::nullopt : next_attempt(update.attempts, world_.entropy.random()[0]);
+        for_good ? std::nullopt : next_attempt(update.attempts, services_.entropy.random()[0]);
     update.state = wait ? OutboxState::pending : OutboxState::dead;
-    update.next_at = world_.clock.now();
+    update.next_at = services_.clock.now();
     if (wait) {
         Duration const asked = std::min(work.retry_after.value_or(Duration(0)), patience_max);
-        update.next_at = world_.clock.now() + std::max(*wait, asked);
+        update.next_at = services_.clock.now() + std::max(*wait, asked);
     }
     if (options_.failed) options_.failed(work.row, update.last_error, !wait);
     report(work, update.last_error);
@@ -486,7 +486,7 @@ void Pump::disable(OutboxKey const& key, std::string const& why) {
     OutboxUpdate update;
     update.key = key;
     update.state = OutboxState::disabled;
-    update.next_at = world_.clock.now();
+    update.next_at = services_.clock.now();
     update.attempts = work.row.attempts + (work.status != 0 ? 1 : 0);
     update.last_status = work.status;
     update.last_error = why;
@@ -502,13 +502,13 @@ void Pump::finish(OutboxKey const& key, OutboxUpdate update) {
     update.sent = std::move(work.sent);
     std::vector<OutboxUpdate> updates(std::max<std::size_t>(work.closed.size(), 1), update);
     for (std::size_t i = 0; i < work.closed.size(); ++i) updates[i].closed = work.closed[i];
-    world_.outbox.write(
+    services_.outbox.write(
         [updates = std::move(updates)](port::OutboxStore& store) {
             return store.update_messages(updates);
         },
         scope_.guard([this, key](Result<void> done) {
             if (done) return release(key);
-            world_.loop.after(store_pause, scope_.guard([this, key] { release(key); }));
+            services_.loop.after(store_pause, scope_.guard([this, key] { release(key); }));
         }));
 }
 

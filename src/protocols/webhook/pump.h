@@ -51,7 +51,7 @@ struct Attempt {
 
 class Pump {
 public:
-    struct World {
+    struct Services {
         port::Loop& loop;
         port::Clock& clock;
         port::Entropy& entropy;
@@ -89,7 +89,7 @@ public:
         std::function<void(PendingId const&, port::Fn<void(bool)> then)> waits = {};
         // Other processes send messages of the same store.
         struct Sharing {
-            // Whether messages of the session with this number are for this process to send.
+            // Returns true if this process sends the messages of the session with this number.
             std::function<bool(std::uint64_t number)> has_share;
             // Takes those that no other process has taken; they are due again at `until`. Calls
             // `use` once; after an error with none.
@@ -110,7 +110,7 @@ public:
         // Called for each attempt that has ended. May be empty.
         std::function<void(Attempt const&)> attempted = {};
     };
-    // What may change while it runs; see Outgoing and Options.
+    // The settings that may change while it runs; see Outgoing and Options.
     struct Changes {
         std::vector<Hook> hooks = {};
         std::vector<Notice> notices = {};
@@ -119,8 +119,8 @@ public:
         std::optional<Duration> given_up_after = Duration(30LL * 24 * 3'600'000);
     };
 
-    // Everything in `world` outlives this.
-    Pump(World world, Options options);
+    // Everything in `services` outlives this.
+    Pump(Services services, Options options);
     ~Pump();
     Pump(Pump const&) = delete;
     Pump& operator=(Pump const&) = delete;
@@ -144,8 +144,8 @@ public:
     static constexpr std::size_t at_once_failing = 64;
     static constexpr std::size_t at_once_unknown = 320;
     static constexpr std::size_t at_once_more = 256;
-    // Whether another request may start when `busy` are in progress, `to_it` of them to this
-    // receiver and `failing` to failing receivers.
+    // Returns true if another request may start when `busy` are in progress, `to_it` of them to
+    // this receiver and `failing` to failing receivers.
     [[nodiscard]] static bool has_capacity(ReceiverHealth health, std::size_t to_it,
                                            std::size_t busy, std::size_t failing);
     static constexpr Duration time_limit{15'000};
@@ -153,7 +153,7 @@ public:
     // the last of n simultaneous receivers has its first attempt within n / at_once_unknown times
     // this and a second, whatever the others do.
     static constexpr Duration probe_timeout{5'000};
-    // How long a message is another process's to send; longer than an attempt.
+    // Time for which a message is claimed by another process; longer than an attempt.
     static constexpr Duration claimed_for{20'000};
     // A message that is overdue by this is for any process to send.
     static constexpr Duration overdue_after{3'000};
@@ -171,8 +171,8 @@ private:
         ReceiverHealth health = ReceiverHealth::unknown;  // of its receiver, at the start
         Duration begun{};
         Time begun_at{};
-        // Of a service: its answer, the message that it took, those that must change, and those
-        // that have changed.
+        // Services: the answer, the message that it took, those that must change, and those that
+        // have changed.
         std::string answer = {};
         std::optional<port::SentRow> sent = {};
         std::vector<port::SentRow> open = {};
@@ -183,7 +183,8 @@ private:
         ReceiverHealth health = ReceiverHealth::unknown;
     };
 
-    // What may start now, and the receiver after which the next scan begins; empty: the first one.
+    // The messages that may start now, and the receiver after which the next scan begins; empty:
+    // the first one.
     struct Due {
         std::vector<Next> rows;
         std::string next;
@@ -235,7 +236,7 @@ private:
     void prune();
     void drop_given_up();
 
-    World world_;
+    Services services_;
     Options options_;
     std::map<port::OutboxKey, Work> at_work_;
     std::map<std::string, std::size_t> to_;  // requests in progress, by receiver

@@ -14,7 +14,7 @@ using port::SentRow;
 namespace {
 
 constexpr std::size_t answer_max = 64 << 10;
-// How often the end of a call waits for its messages to be taken, and how long.
+// The number of waits of the end of a call for its messages to be taken, and their length.
 constexpr std::uint32_t waits_max = 2;
 constexpr Duration wait_for_sent{10'000};
 
@@ -92,7 +92,7 @@ void Pump::read_sent(OutboxKey const& key, port::Fn<void()> then) {
                      target = at_work_.at(key).row.target](port::OutboxStore& store) {
         return store.sent(pending.session, pending.call, pending.generation, target);
     };
-    port::ask(world_.outbox, std::move(question),
+    port::ask(services_.outbox, std::move(question),
               scope_.guard(
                   [this, key, then = std::move(then)](Result<std::vector<SentRow>> rows) mutable {
                       if (!at_work_.contains(key)) return;
@@ -158,7 +158,7 @@ void Pump::ask_service(OutboxKey const& key, ServiceRequest made, port::Fn<void(
         if (reply.retry_after) at.retry_after = reply.retry_after;
         failed(key, reply.why, reply.permanent);
     });
-    work.request = world_.http.start(std::move(request), std::move(callbacks));
+    work.request = services_.http.start(std::move(request), std::move(callbacks));
 }
 
 // Tries again without counting the attempt as a failure of the receiver.
@@ -168,7 +168,7 @@ void Pump::postpone(OutboxKey const& key, Duration wait) {
     update.key = key;
     update.state = OutboxState::pending;
     update.attempts = work.row.attempts + 1;
-    update.next_at = world_.clock.now() + wait;
+    update.next_at = services_.clock.now() + wait;
     finish(key, update);
 }
 

@@ -27,8 +27,8 @@ void Pump::send_push(OutboxKey const& key) {
 }
 
 void Pump::push(OutboxKey const& key, PushDevice const& device, Notification const& it) {
-    Time const now = world_.clock.now();
-    PushRandom const random{world_.entropy.random(), world_.entropy.random()};
+    Time const now = services_.clock.now();
+    PushRandom const random{services_.entropy.random(), services_.entropy.random()};
     auto request = push_request(options_.push->tokens->of(device.endpoint, now), device,
                                 push_message(it, now), random);
     if (!request)

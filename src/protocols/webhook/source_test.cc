@@ -7,7 +7,7 @@
 namespace dormouse::webhook {
 namespace {
 
-std::string told(Source const& source, std::string const& body) {
+std::string reading(Source const& source, std::string const& body) {
     auto const payload = read_payload(source, json::check(body).value());
     if (!payload) return "! " + payload.error().detail;
     if (payload->ignored) return "ignored";
@@ -18,34 +18,36 @@ std::string told(Source const& source, std::string const& body) {
 
 TEST(Payload, Payload_NotMapped_HasTheFormOfAResult) {
     Source const source{.id = "ci"};
-    EXPECT_EQ(told(source, R"({"pendingID":"pnd_1","result":{"output": {"a": 1},"title":"T"}})"),
+    EXPECT_EQ(reading(source, R"({"pendingID":"pnd_1","result":{"output": {"a": 1},"title":"T"}})"),
               R"(pnd_1||{"a":1}|T|null)");
-    EXPECT_EQ(told(source, R"({"pendingID":"pnd_1","error":"no room","more":1})"),
+    EXPECT_EQ(reading(source, R"({"pendingID":"pnd_1","error":"no room","more":1})"),
               "pnd_1||error no room||null");
-    EXPECT_EQ(told(source, R"({"pendingID":"pnd_1","result":{"output":null},"error":null})"),
+    EXPECT_EQ(reading(source, R"({"pendingID":"pnd_1","result":{"output":null},"error":null})"),
               "pnd_1||null||null");
     for (char const* const bad :
          {R"({"result":{"output":1}})", R"({"pendingID":"p"})", R"({"pendingID":"p","error":5})",
           R"({"pendingID":"p","result":{"output":1},"error":"e"})",
           R"({"pendingID":"p","result":{}})", R"({"pendingID":"p","result":5})",
           R"({"pendingID":"p","result":{"output":1,"title":5}})", "[]", "5", R"("text")"})
-        EXPECT_TRUE(told(source, bad).starts_with("! /")) << bad;
+        EXPECT_TRUE(reading(source, bad).starts_with("! /")) << bad;
 }
 
 TEST(Payload, Payload_Mapped_IsFoundByPointers) {
     Source source{.id = "gh", .external_ref = "/run/id", .output = "/run", .title = "/run/name"};
-    EXPECT_EQ(told(source, R"({"run":{"id":4711,"name":"build"}})"),
+    EXPECT_EQ(reading(source, R"({"run":{"id":4711,"name":"build"}})"),
               R"(|4711|{"id":4711,"name":"build"}|build|null)");
-    EXPECT_EQ(told(source, R"({"run":{"id":""}})").substr(0, 9), "! /run/id");
+    EXPECT_EQ(reading(source, R"({"run":{"id":""}})").substr(0, 9), "! /run/id");
     source.error = "/run/error";
-    EXPECT_EQ(told(source, R"({"run":{"id":"r","error":{"code":3}}})"),
+    EXPECT_EQ(reading(source, R"({"run":{"id":"r","error":{"code":3}}})"),
               R"(|r|error {"code":3}||null)");
-    EXPECT_EQ(told(source, R"({"run":{"id":"r","error":null}})"),
+    EXPECT_EQ(reading(source, R"({"run":{"id":"r","error":null}})"),
               R"(|r|{"id":"r","error":null}||null)");
     source.output = "/out";
-    EXPECT_EQ(told(source, R"({"run":{"id":"r"}})"), "! /out is missing: it is the call's output");
+    EXPECT_EQ(reading(source, R"({"run":{"id":"r"}})"),
+              "! /out is missing: it is the call's output");
     source.pending = "/pendingID";
-    EXPECT_EQ(told(source, R"({"pendingID":"pnd_1","run":{"id":"r"},"out":1})"), "pnd_1||1||null");
+    EXPECT_EQ(reading(source, R"({"pendingID":"pnd_1","run":{"id":"r"},"out":1})"),
+              "pnd_1||1||null");
 }
 
 TEST(Payload, Payload_WhenDoesNotMatch_IsIgnored) {
@@ -53,9 +55,9 @@ TEST(Payload, Payload_WhenDoesNotMatch_IsIgnored) {
                         .external_ref = "/run/id",
                         .output = "/run/conclusion",
                         .when = {{"/action", "completed"}}};
-    EXPECT_EQ(told(source, R"({"zen":"Keep it logically awesome."})"), "ignored");
-    EXPECT_EQ(told(source, R"({"action":"requested","run":{"id":1}})"), "ignored");
-    EXPECT_EQ(told(source, R"({"action":"completed","run":{"id":1,"conclusion":"success"}})"),
+    EXPECT_EQ(reading(source, R"({"zen":"Keep it logically awesome."})"), "ignored");
+    EXPECT_EQ(reading(source, R"({"action":"requested","run":{"id":1}})"), "ignored");
+    EXPECT_EQ(reading(source, R"({"action":"completed","run":{"id":1,"conclusion":"success"}})"),
               R"(|1|"success"||null)");
 }
 

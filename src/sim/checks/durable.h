@@ -1,6 +1,6 @@
 #pragma once
-// What is durable, decoded at that instant: the truth for all checkers. Folds each session, so it
-// knows the outstanding work of each at any instant.
+// The durable data, decoded at that instant: the reference for all checkers. Folds each session, so
+// it knows the outstanding work of each at any instant.
 
 #include "port/store.h"
 #include "session/state.h"

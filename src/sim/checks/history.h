@@ -1,8 +1,8 @@
 #pragma once
-// What clients observed of each pending call, checked as a write-once register. A history is valid
-// if there is a winner W and an instant p within W's operation such that every operation that saw
-// an outcome saw W's and returned at or after p, every operation that saw the call waiting started
-// at or before p, and at most one operation reports that it won. O(n).
+// Checks the observations of clients of each pending call as a write-once register. A history is
+// valid if there is a winner W and an instant p within W's operation such that every operation that
+// saw an outcome saw W's and returned at or after p, every operation that saw the call waiting
+// started at or before p, and at most one operation reports that it won. O(n).
 
 #include "session/vocabulary.h"
 

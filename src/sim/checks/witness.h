@@ -23,7 +23,7 @@ struct Started {
 class Witness final : public port::PassingEffects {
 public:
     // All arguments must outlive this object. `nodes`: epoch() is that of the process's intents;
-    // `gone`: whether the others have taken this process for gone.
+    // `gone`: true if the others have declared this process dead.
     Witness(port::Effects& inner, Durable const& durable, Findings& findings, Started& started,
             port::Nodes const& nodes, std::function<bool()> gone)
         : PassingEffects(inner),

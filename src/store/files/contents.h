@@ -1,5 +1,5 @@
 #pragma once
-// What index.json holds. Pure.
+// The contents of index.json. Pure.
 
 #include "port/index.h"
 
@@ -26,7 +26,7 @@ struct Contents {
 // {"bySession","byStatus","byExpiration","position","digest"}: the digest is that of the text
 // before it, so that a file that is damaged or changed by others is known.
 [[nodiscard]] std::string text_of(Contents const& contents);
-// How soon it is written after a change: a constant number of bytes a second at most, for any
+// Returns the delay of a write after a change: a constant number of bytes a second at most, for any
 // number of calls.
 [[nodiscard]] Duration write_within(Contents const& contents);
 // nullopt: not such a text.

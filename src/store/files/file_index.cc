@@ -70,7 +70,7 @@ Result<void> FileIndex::open_folders() {
     return {};
 }
 
-// Whether each call in the index, and its session, has a file.
+// Returns true if each call in the index, and its session, has a file.
 Result<bool> FileIndex::is_complete() const {
     auto const entries = folders_->calls.entries();
     if (!entries) return std::unexpected(entries.error());

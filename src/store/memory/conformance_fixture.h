@@ -86,7 +86,7 @@ inline port::PendingRow pause(CallNo call, Generation generation = 1) {
             .settled = 0};
 }
 
-// Whether the append met another newest frame than the one that it names.
+// Returns true if the newest frame was another one than the append names.
 inline bool moved(port::AppendResult const& result) {
     return !result && result.error().cause == port::AppendError::Cause::moved;
 }

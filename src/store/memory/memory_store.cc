@@ -84,7 +84,7 @@ void MemoryStore::drive(std::uint64_t number, MemoryDisk::Session& session, Appe
     set_wake(number, session, wake_at, shared_ ? driver : 0);
 }
 
-// What another process took is not taken a second time.
+// A message that another process took is not taken a second time.
 bool MemoryStore::may_take(Append const& append) const {
     return !shared_ || std::ranges::all_of(append.taken, [&](port::OutboxKey const& key) {
         return disk_->posts.contains(key);

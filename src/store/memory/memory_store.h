@@ -71,8 +71,8 @@ public:
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
     [[nodiscard]] bool shared() const override { return shared_; }
     [[nodiscard]] std::size_t readers() const override { return 1; }
-    // Of a shared disk: the processes that are not gone; marks one as gone, so that it never
-    // appends again under its epoch; takes part under a new one.
+    // Shared disks: returns the live processes; declares one dead, so that it never appends again
+    // under its epoch; takes part under a new one.
     [[nodiscard]] std::set<Epoch> nodes() const;
     void declare_gone(Epoch epoch);
     void join();

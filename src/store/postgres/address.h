@@ -17,7 +17,8 @@ struct Address {
 [[nodiscard]] Result<Address> parse_address(std::string const& url);
 
 // The database and the schema without user, password and other parameters, for people:
-// "postgres://db.example.org:5432/ops?schema=dormouse". What the URL leaves open is left out.
+// "postgres://db.example.org:5432/ops?schema=dormouse". Parts that the URL does not have are left
+// out.
 [[nodiscard]] std::string shown(Address const& address);
 
 }  // namespace dormouse::store::postgres

@@ -268,7 +268,8 @@ Answer<std::vector<std::string>> Connection::notified(Wait wait, int wake) {
     auto const until = Clock::now() + wait;
     std::array<pollfd, 2> on{{{PQsocket(raw), POLLIN, 0}, {wake, POLLIN, 0}}};
     for (;;) {
-        if (auto said = take_notifications(raw); !said.empty()) return said;
+        if (auto notifications = take_notifications(raw); !notifications.empty())
+            return notifications;
         auto const left = std::max(Wait(0), std::chrono::ceil<Wait>(until - Clock::now()));
         int const ready = ::poll(on.data(), on.size(), static_cast<int>(left.count()));
         if (ready < 0 && errno == EINTR) continue;

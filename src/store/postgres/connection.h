@@ -85,7 +85,7 @@ public:
 
     [[nodiscard]] bool is_open() const { return connection_ != nullptr; }
     void close() { connection_.reset(); }
-    // Whether the server sent a warning since the last call began.
+    // Returns true if the server sent a warning since the last call began.
     [[nodiscard]] bool warned() const { return *warned_; }
 
 private:
@@ -122,7 +122,7 @@ private:
 //   bad_value          text that PostgreSQL cannot store
 //   store_unavailable  everything that may pass by itself
 [[nodiscard]] Code code_of(std::string_view state);
-// Whether the same call may succeed when it is repeated at once.
+// Returns true if the same call may succeed when it is repeated at once.
 [[nodiscard]] bool is_passing(std::string_view state);
 
 }  // namespace dormouse::store::postgres

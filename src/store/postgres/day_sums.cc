@@ -1,4 +1,4 @@
-// What agents and projects with a budget of a day have used.
+// The use of agents and projects with a budget of a day.
 #include "store/postgres/schema.h"
 
 namespace dormouse::store::postgres {

@@ -89,13 +89,13 @@ Result<void> Heartbeat::listen(Connection& connection) {
     return {};
 }
 
-Result<std::vector<std::string>> Heartbeat::hear(Duration limit) {
+Result<std::vector<std::string>> Heartbeat::receive(Duration limit) {
     auto const connection = this->connection();
     if (!connection) return std::unexpected(connection.error());
     if (auto done = listen(**connection); !done) return std::unexpected(std::move(done.error()));
-    auto said = (*connection)->notified(limit, wake_);
-    if (!said) return std::unexpected(said.error().error);
-    return *std::move(said);
+    auto messages = (*connection)->notified(limit, wake_);
+    if (!messages) return std::unexpected(messages.error().error);
+    return *std::move(messages);
 }
 
 void Heartbeat::end_wait() const {

@@ -45,7 +45,7 @@ public:
     [[nodiscard]] Result<bool> remove(port::NodeRow const& seen);
 
     // See port::SharedStore.
-    [[nodiscard]] Result<std::vector<std::string>> hear(Duration limit);
+    [[nodiscard]] Result<std::vector<std::string>> receive(Duration limit);
     void end_wait() const;
 
 private:

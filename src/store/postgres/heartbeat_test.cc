@@ -67,35 +67,35 @@ TEST_F(HeartbeatTest, NameOfAProcessThatWorks_IsRefusedUntilThatEnds) {
 
 TEST_F(HeartbeatTest, ChangeOfTokens_EndsTheWaitOfTheOther) {
     auto const before = beat(*a_).access;
-    ASSERT_TRUE(a_->hear(Duration(0)).value().empty()) << "listens from now on";
+    ASSERT_TRUE(a_->receive(Duration(0)).value().empty()) << "listens from now on";
     port::TokenRow const row{.id = "tok_a", .kind = "link", .name = "ann", .role = "answer"};
     ASSERT_TRUE(b_->change_tokens({.put = row}));
-    EXPECT_EQ(a_->hear(Duration(60'000)).value(), std::vector<std::string>{""});
+    EXPECT_EQ(a_->receive(Duration(60'000)).value(), std::vector<std::string>{""});
     EXPECT_GT(beat(*a_).access, before);
     a_->end_wait();
-    EXPECT_TRUE(a_->hear(Duration(60'000)).value().empty());
+    EXPECT_TRUE(a_->receive(Duration(60'000)).value().empty());
 }
 
 TEST_F(HeartbeatTest, WhatOneSays_AllHear) {
     for (auto* const store : {a_.get(), b_.get()})
-        ASSERT_TRUE(store->hear(Duration(0)).value().empty()) << "listens from now on";
+        ASSERT_TRUE(store->receive(Duration(0)).value().empty()) << "listens from now on";
     std::vector<std::string> const texts{"one", "zwölf \\x00 '\"{}", std::string(7'900, 'x')};
-    ASSERT_TRUE(b_->say(texts));
+    ASSERT_TRUE(b_->publish(texts));
     for (auto* const store : {a_.get(), b_.get()}) {
-        std::vector<std::string> heard;
-        while (heard.size() < texts.size()) {
-            auto const some = store->hear(Duration(60'000)).value();
-            heard.insert(heard.end(), some.begin(), some.end());
+        std::vector<std::string> received;
+        while (received.size() < texts.size()) {
+            auto const some = store->receive(Duration(60'000)).value();
+            received.insert(received.end(), some.begin(), some.end());
         }
-        EXPECT_EQ(heard, texts);
+        EXPECT_EQ(received, texts);
     }
 }
 
 TEST_F(HeartbeatTest, SignalPoll_NothingIsSaidOrHeard) {
     auto const c = open_store(url_, {.signal = port::Signal::poll});
-    ASSERT_TRUE(c->say(std::array{std::string("lost")}));
-    ASSERT_TRUE(b_->say(std::array{std::string("not heard")}));
-    EXPECT_TRUE(c->hear(Duration(0)).value().empty());
+    ASSERT_TRUE(c->publish(std::array{std::string("lost")}));
+    ASSERT_TRUE(b_->publish(std::array{std::string("not received")}));
+    EXPECT_TRUE(c->receive(Duration(0)).value().empty());
     EXPECT_EQ(number("SELECT count(*) FROM pg_stat_activity WHERE application_name ="
                      " 'dormouse/node/signal' AND state IS NOT NULL"),
               1);

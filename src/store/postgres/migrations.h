@@ -15,7 +15,7 @@
 
 namespace dormouse::store::postgres {
 
-// What a server says about itself and the database.
+// Facts that a server reports about itself and the database.
 struct ServerFacts {
     std::int64_t version = 0;  // such as 150018
     bool standby = false;
@@ -31,8 +31,8 @@ struct ServerFacts {
 [[nodiscard]] Result<void> check_server(ServerFacts const& server, bool relaxed);
 [[nodiscard]] Result<ServerFacts> read_server(Connection& connection);
 
-// What is worth a warning: the server's clock is 60 s or more from `now`, which was read just
-// before the facts. nullopt: the clocks are not compared.
+// Returns warnings: the server's clock is 60 s or more from `now`, which was read just before the
+// facts. nullopt: the clocks are not compared.
 [[nodiscard]] std::vector<std::string> warnings_of(ServerFacts const& server,
                                                    std::optional<Time> now);
 
@@ -46,16 +46,16 @@ struct ServerFacts {
                                    std::span<char const* const> steps,
                                    Connection::Wait lock_wait = std::chrono::seconds(60));
 
-// Whether a release that knows formats up to `known` can use a schema.
+// Returns true if a release that knows formats up to `known` can use a schema.
 [[nodiscard]] bool can_use(port::StoreFormat stored, std::int64_t known);
 // REQUIRES: the search path is the schema, which has a store.
 [[nodiscard]] Result<port::StoreFormat> stored_format(Connection& connection);
 
-// Whether this release reads the schema. Errors: not_found (it has no store), wrong_state (an older
-// format, or other tables under our names), newer_format.
+// Checks that this release reads the schema. Errors: not_found (it has no store), wrong_state (an
+// older format, or other tables under our names), newer_format.
 [[nodiscard]] Result<void> check_format(Connection& connection, std::string const& schema);
 
-// What the calls of a connection need to know of the schema.
+// Facts about the schema that the calls of a connection need.
 struct Catalogue {
     std::map<std::string, TypeId, std::less<>> types;  // the parameters' types, by name
     std::int64_t lock = 0;                             // the first key of our advisory locks

@@ -1,4 +1,4 @@
-// What several processes on one schema need beside the rows of sessions.
+// The rows of several processes on one schema, beside those of sessions.
 #include "store/postgres/schema.h"
 
 namespace dormouse::store::postgres {

@@ -36,7 +36,7 @@ enum class Use : std::uint8_t { sole, shared };
 [[nodiscard]] Answer<bool> retake_ownership(Connection& connection, std::string const& schema,
                                             Use use);
 
-// Whether no process uses the schema alone at this moment.
+// Returns true if no process uses the schema exclusively at this moment.
 [[nodiscard]] Answer<bool> may_share(Connection& connection, std::string const& schema);
 
 }  // namespace dormouse::store::postgres

@@ -154,14 +154,14 @@ Result<bool> PostgresStore::remove(port::NodeRow const& seen) {
     return std::unexpected(is_alone().error());
 }
 
-Result<std::vector<std::string>> PostgresStore::hear(Duration limit) {
-    if (heartbeat_) return heartbeat_->hear(limit);
+Result<std::vector<std::string>> PostgresStore::receive(Duration limit) {
+    if (heartbeat_) return heartbeat_->receive(limit);
     return std::unexpected(is_alone().error());
 }
 
-Result<void> PostgresStore::say(std::span<std::string const> texts) {
+Result<void> PostgresStore::publish(std::span<std::string const> texts) {
     if (!speaker_ || texts.empty()) return {};
-    return speaker_->say(texts);
+    return speaker_->publish(texts);
 }
 
 void PostgresStore::end_wait() {

@@ -40,7 +40,7 @@ struct PostgresOptions {
     std::string version = {};                    // the release
     // The time of this machine, to compare with the server's; nullopt: do not compare.
     std::optional<Time> now = {};
-    // How long a call may take, and how long a writer tries to reconnect after a lost call.
+    // Maximum time of a call, and of the attempts of a writer to reconnect after a lost call.
     std::chrono::milliseconds call_wait = std::chrono::seconds(12);
     std::chrono::milliseconds reconnect_wait = std::chrono::seconds(2);
 };
@@ -65,9 +65,9 @@ public:
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
     [[nodiscard]] Result<port::Beat> beat(Self const& self) override;
     [[nodiscard]] Result<bool> remove(port::NodeRow const& seen) override;
-    [[nodiscard]] Result<std::vector<std::string>> hear(Duration limit) override;
+    [[nodiscard]] Result<std::vector<std::string>> receive(Duration limit) override;
     void end_wait() override;
-    [[nodiscard]] Result<void> say(std::span<std::string const> texts) override;
+    [[nodiscard]] Result<void> publish(std::span<std::string const> texts) override;
     // Without the database nothing works, which is reported elsewhere.
     [[nodiscard]] std::string failure() const override { return {}; }
     [[nodiscard]] Result<Epoch> join() override;
@@ -79,8 +79,9 @@ public:
                                                              Time now, Time until) override;
     [[nodiscard]] Result<port::FeedPage> others(std::uint64_t after,
                                                 std::size_t max_bytes) override;
-    // Whether a person must release the store before the processes that open it start anything; the
-    // heartbeats of a shared store say it too. `why`: JSON, for people. By the writer.
+    // Returns true if a person must release the store before the processes that open it start
+    // effects. The heartbeats of a shared store report it, too. `why`: JSON, for people. By the
+    // writer.
     [[nodiscard]] Result<bool> held();
     [[nodiscard]] Result<void> hold(std::string const& why);
     [[nodiscard]] Result<void> end_hold();
@@ -89,8 +90,8 @@ public:
     [[nodiscard]] std::size_t readers() const override;
     // While other processes create sessions, use take_numbers().
     [[nodiscard]] std::uint64_t next_session_number() override;
-    // Whether another process has taken this one's row: every write fails until join(). May be
-    // called from any thread.
+    // Returns true if another process has declared this one dead: every write fails until join().
+    // May be called from any thread.
     [[nodiscard]] bool fenced() const;
     // See Reader. For verify.
     [[nodiscard]] Result<std::vector<std::string>> feed_and_audit_findings();
@@ -103,7 +104,7 @@ public:
     // what was replaced stays until the owner of the tables runs VACUUM FULL. REQUIRES: as
     // rewrite().
     [[nodiscard]] Result<bool> drop_old_versions();
-    // What an administrator should know about the database, found by open().
+    // Warnings about the database for an administrator, found by open().
     [[nodiscard]] std::vector<std::string> const& warnings() const { return warnings_; }
 
     [[nodiscard]] std::vector<port::AppendResult> commit(
@@ -216,7 +217,7 @@ private:
     std::uint64_t largest_number_;  // when it was opened
     std::vector<std::string> const warnings_;
     std::unique_ptr<postgres::Heartbeat> heartbeat_;  // null: a view, or a sole owner
-    std::unique_ptr<postgres::Speaker> speaker_;      // null: the same, or nothing is said
+    std::unique_ptr<postgres::Speaker> speaker_;      // null: the same, or nothing is published
     PostgresOptions const options_;
 };
 

@@ -21,7 +21,7 @@ public:
     [[nodiscard]] Answer<Connection*> connection(Connection::Wait wait);
     [[nodiscard]] Connection* open() { return live_ ? &*live_ : nullptr; }
     void close() { live_.reset(); }
-    // How often a connection was made.
+    // Returns the number of connections made.
     [[nodiscard]] std::uint64_t made() const { return made_; }
 
     [[nodiscard]] Address const& address() const { return address_; }

@@ -2,7 +2,7 @@
 
 namespace dormouse::store::postgres {
 
-Result<void> Speaker::say(std::span<std::string const> texts) {
+Result<void> Speaker::publish(std::span<std::string const> texts) {
     auto const connection = session_.connection(wait);
     if (!connection) return std::unexpected(connection.error().error);
     Call call{"SELECT count(pg_notify($1, one)) FROM unnest($2::text[]) AS one"};

@@ -1,5 +1,5 @@
 #pragma once
-// What a process says to all that listen on the channel of a schema. One connection of its own: a
+// Sends messages to all that listen on the channel of a schema. One connection of its own: a
 // notification must not wait in the transaction of an append, because the server lets only one
 // transaction at a time commit that notifies. One thread at a time.
 
@@ -20,7 +20,7 @@ public:
         : session_(address, std::move(name), Role::speaker) {}
 
     // See port::SharedStore.
-    [[nodiscard]] Result<void> say(std::span<std::string const> texts);
+    [[nodiscard]] Result<void> publish(std::span<std::string const> texts);
 
 private:
     Session session_;

@@ -1,4 +1,4 @@
-// How servers of two releases share a schema: see upgrade.h.
+// Servers of two releases that share a schema: see upgrade.h.
 #include "store/postgres/schema.h"
 
 namespace dormouse::store::postgres {

@@ -1,4 +1,4 @@
-// What calls of a writer share, and its other changes.
+// Functions shared by the calls of a writer, and its other changes.
 #include "store/postgres/schema.h"
 
 namespace dormouse::store::postgres {

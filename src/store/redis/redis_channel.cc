@@ -75,7 +75,7 @@ std::string RedisChannel::sealed(std::string_view text) const {
     return std::string(seal.begin(), seal.end()).append(text);
 }
 
-Result<void> RedisChannel::say(std::span<std::string const> texts) {
+Result<void> RedisChannel::publish(std::span<std::string const> texts) {
     auto const failed = [this](Error error) {
         speak_after_ = Clock::now() + retry_after;
         return std::unexpected(std::move(error));
@@ -93,9 +93,9 @@ Result<void> RedisChannel::say(std::span<std::string const> texts) {
     return {};
 }
 
-Result<std::vector<std::string>> RedisChannel::hear(Duration limit) {
+Result<std::vector<std::string>> RedisChannel::receive(Duration limit) {
     std::unique_lock lock(mutex_);
-    said_.wait_for(lock, limit, [this] { return ended_ || !waiting_.empty(); });
+    arrived_.wait_for(lock, limit, [this] { return ended_ || !waiting_.empty(); });
     ended_ = false;
     waiting_bytes_ = 0;
     return std::exchange(waiting_, {});
@@ -106,7 +106,7 @@ void RedisChannel::end_wait() {
         std::scoped_lock const lock(mutex_);
         ended_ = true;
     }
-    said_.notify_one();
+    arrived_.notify_one();
 }
 
 std::string RedisChannel::failure() const {
@@ -124,7 +124,7 @@ void RedisChannel::take(Reply const& pushed) {
     auto const words = pushed.texts();
     if (words.size() != 3 || words[0] != "message" || words[1] != name_) return;
     std::string_view text(words[2]);
-    if (text.size() <= seal_size || text.size() > seal_size + said_max) return;
+    if (text.size() <= seal_size || text.size() > seal_size + message_bytes_max) return;
     Sha256 seal{};
     std::copy_n(text.begin(), seal_size, seal.begin());
     text.remove_prefix(seal_size);
@@ -135,7 +135,7 @@ void RedisChannel::take(Reply const& pushed) {
         waiting_bytes_ += text.size();
         waiting_.emplace_back(text);
     }
-    said_.notify_one();
+    arrived_.notify_one();
 }
 
 // A connection that is silent is asked whether it works: the other end may be gone.

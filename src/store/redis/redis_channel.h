@@ -1,10 +1,10 @@
 #pragma once
-// What the servers on one database say to each other, through the publications of a Redis server.
+// Carries messages between the servers on one database through the pub/sub of a Redis server.
 // They carry no facts: while Redis is gone, everything arrives later, because each server asks the
 // database.
 //
 // The channel is named after a secret that the servers have in common, and each text begins with
-// its HMAC under that secret. So servers on other databases do not hear it, and what another
+// its HMAC under that secret. So servers on other databases ignore it, and what another
 // program publishes is dropped here.
 
 #include "port/shared_store.h"
@@ -31,10 +31,10 @@ public:
     RedisChannel(RedisChannel const&) = delete;
     RedisChannel& operator=(RedisChannel const&) = delete;
 
-    [[nodiscard]] Result<std::vector<std::string>> hear(Duration limit) override;
+    [[nodiscard]] Result<std::vector<std::string>> receive(Duration limit) override;
     void end_wait() override;
     // Each step takes a second at most; within a second after a failure nothing is tried.
-    [[nodiscard]] Result<void> say(std::span<std::string const> texts) override;
+    [[nodiscard]] Result<void> publish(std::span<std::string const> texts) override;
     [[nodiscard]] std::string failure() const override;
 
     static constexpr std::size_t waiting_max = std::size_t{1}
@@ -57,7 +57,7 @@ private:
     int const wake_;  // an eventfd that ends the thread's wait
 
     mutable std::mutex mutex_;  // of what follows
-    std::condition_variable said_;
+    std::condition_variable arrived_;
     std::vector<std::string> waiting_;
     std::size_t waiting_bytes_ = 0;
     bool ended_ = false;

@@ -1,6 +1,6 @@
 #pragma once
 // Encrypts and decrypts the rows of a store: which of their members are contents, and in what form
-// a store holds them. What a store keeps as text stays a text.
+// a store holds them. A value that a store keeps as text stays a text.
 
 #include "port/store_rows.h"
 #include "store/sealed/sealer.h"
@@ -45,7 +45,7 @@ public:
     // nullopt: damaged.
     [[nodiscard]] std::optional<std::string> opened_artifact(SessionId session, Seq seq,
                                                              std::string_view stored);
-    // Of some whole pieces, from number `first` on. REQUIRES: is_sealed_artifact(stored).
+    // Opens some whole pieces, from number `first` on. REQUIRES: is_sealed_artifact(stored).
     [[nodiscard]] std::optional<std::string> opened_pieces(SessionId session, Seq seq,
                                                            std::string_view stored,
                                                            std::uint64_t first);

@@ -1,6 +1,6 @@
 #pragma once
-// What each encrypted piece is bound to: its kind and its place. One that was moved to another
-// place, or taken from another kind, does not open. No two places have the same text.
+// The place that each encrypted piece is bound to: its kind and its key. A piece that was moved to
+// another place, or taken from another kind, does not open. No two places have the same text.
 
 #include "port/store_rows.h"
 

@@ -1,5 +1,6 @@
 #pragma once
-// Encrypts what was stored before the store was encrypted. What is encrypted already stays.
+// Encrypts contents that were stored before the store was encrypted. Encrypted contents stay as
+// they are.
 
 #include "port/rewriter.h"
 #include "store/sealed/contents.h"

@@ -25,16 +25,20 @@ Result<std::vector<Row>> each_opened(Result<std::vector<Row>> read, Open open) {
 
 }  // namespace
 
-// What only a store of several processes does.
+// The functions that only a store of several processes has.
 class SealedStore::Shared final : public port::SharedStore {
 public:
     Shared(port::SharedStore& store, Contents& contents) : store_(store), contents_(contents) {}
 
     Result<port::Beat> beat(Self const& self) override { return store_.beat(self); }
     Result<bool> remove(port::NodeRow const& seen) override { return store_.remove(seen); }
-    Result<std::vector<std::string>> hear(Duration limit) override { return store_.hear(limit); }
+    Result<std::vector<std::string>> receive(Duration limit) override {
+        return store_.receive(limit);
+    }
     void end_wait() override { store_.end_wait(); }
-    Result<void> say(std::span<std::string const> texts) override { return store_.say(texts); }
+    Result<void> publish(std::span<std::string const> texts) override {
+        return store_.publish(texts);
+    }
     std::string failure() const override { return store_.failure(); }
     Result<Epoch> join() override { return store_.join(); }
     Result<port::NumberBlock> take_numbers() override { return store_.take_numbers(); }

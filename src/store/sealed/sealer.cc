@@ -60,7 +60,7 @@ std::optional<std::uint64_t> id_in(std::string_view text) {
     return whole && text.size() == 2 * number_bytes ? std::optional(out) : std::nullopt;
 }
 
-// What a wrapped key is bound to.
+// Returns the values that a wrapped key is bound to.
 std::string binding(port::DataKeyRow const& row) {
     return "data key\n" + row.id + "\n" + row.master + "\n" + (row.mixed ? "mixed" : "sealed");
 }

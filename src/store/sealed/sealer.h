@@ -34,18 +34,19 @@ public:
     // REQUIRES: prepare() succeeded. As bytes, or as a text of ASCII.
     [[nodiscard]] std::string seal(std::string_view content, std::string_view bound);
     [[nodiscard]] std::string seal_text(std::string_view content, std::string_view bound);
-    // What seal() and seal_text() got. Contents from before the store was encrypted are returned
-    // as they are, unless nothing of that kind is left. nullopt: damaged, or from elsewhere.
+    // Returns the content that seal() and seal_text() got. Contents from before the store was
+    // encrypted are returned as they are, unless nothing of that kind is left. nullopt: damaged, or
+    // from elsewhere.
     [[nodiscard]] std::optional<std::string> open(std::string_view stored, std::string_view bound);
     [[nodiscard]] std::optional<std::string> open_text(std::string_view stored,
                                                        std::string_view bound);
 
     static constexpr std::size_t overhead = 33;  // of seal(), in bytes
 
-    // Whether the bytes or the text are sealed with a data key of this store.
+    // Returns true if the bytes or the text are sealed with a data key of this store.
     [[nodiscard]] bool is_sealed(std::string_view stored);
     [[nodiscard]] bool is_sealed_text(std::string_view stored);
-    // Whether contents that are not encrypted are accepted.
+    // Returns true if contents that are not encrypted are accepted.
     [[nodiscard]] bool mixed() const;
 
     // Encrypts all data keys with the first master key again. `all_sealed`: from now on contents
@@ -69,8 +70,8 @@ private:
     port::DataKeyStore& store_;
     std::unique_ptr<port::Entropy> const entropy_;
 
-    // Of the writer alone: a key that no other process and no earlier start has used, and how often
-    // it was used. The number is the nonce, so none ever repeats.
+    // Used by the writer alone: a key that no other process and no earlier start has used, and how
+    // often it was used. The number is the nonce, so none ever repeats.
     struct Own {
         KeyId id = 0;
         Aes256Key key{};

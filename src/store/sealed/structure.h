@@ -1,5 +1,5 @@
 #pragma once
-// What can be checked of an encrypted session without its keys.
+// Checks an encrypted session without its keys.
 
 #include "port/store.h"
 

@@ -84,7 +84,7 @@ public:
     // Returns the prepared statement number `index`. Only one Query of each statement at a time.
     [[nodiscard]] Query query(std::size_t index) { return Query(statements_.at(index).get()); }
     [[nodiscard]] bool in_transaction() const;
-    // How often SQLite has planned prepared statements again when they ran.
+    // Returns how often SQLite has planned prepared statements again when they ran.
     [[nodiscard]] int plans_again() const;
     [[nodiscard]] sqlite3* handle() const { return database_.get(); }
 

@@ -26,7 +26,7 @@ constexpr int rewrite_wait_ms = 10'000;
 
 // Binds the parameters of an update. It owns what it binds.
 using Bind = std::function<void(Query&)>;
-// What becomes of a row; nullopt: it stays.
+// The new content of a row; nullopt: it stays.
 using Change = Result<std::optional<Bind>>;
 using Handler = Change (*)(Query const& row, Rewriter& rewriter);
 

@@ -385,7 +385,7 @@ CREATE TABLE sent(no INTEGER NOT NULL, call INTEGER NOT NULL, gen INTEGER NOT NU
   PRIMARY KEY(no, call, gen, target, ref)) STRICT, WITHOUT ROWID;
 )sql";
 
-// How many lines the audit has had; shows when lines at its end are lost.
+// The number of lines that the audit has had; shows when lines at its end are lost.
 constexpr char const* lines_of_the_audit =
     "INSERT INTO meta(name, value) SELECT 'audited', coalesce(max(n), 0) FROM audit;";
 
@@ -430,7 +430,7 @@ UPDATE sessions SET turn = 2 WHERE status = 'active' AND (
 CREATE INDEX sessions_by_turn ON sessions(project, turn) WHERE turn > 0;
 )sql";
 
-// What agents and projects with a budget of a day have used. day: of UTC, since 1970-01-01.
+// The use of agents and projects with a budget of a day. day: of UTC, since 1970-01-01.
 constexpr char const* day_sums =
     "CREATE TABLE day_sums(day INTEGER NOT NULL, name TEXT NOT NULL, amount INTEGER NOT NULL,"
     "  PRIMARY KEY(day, name)) STRICT, WITHOUT ROWID;";

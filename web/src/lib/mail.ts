@@ -32,7 +32,7 @@ export function received(mail: Mail, self: string): Letter {
     at: mail.time.created,
     read: mail.time.read,
     delivered: mail.time.delivered,
-    held: mail.status === 'quarantined',
+    quarantined: mail.status === 'quarantined',
     expired: mail.status === 'expired',
     reason: mail.reason,
     failed: 0,
@@ -60,7 +60,7 @@ export function sent(mail: SentMail, self: string): Letter {
     at: mail.time.created,
     read: null,
     delivered: null,
-    held: mail.status === 'quarantined',
+    quarantined: mail.status === 'quarantined',
     expired: false,
     reason: null,
     failed: mail.failed ?? 0,
@@ -139,18 +139,18 @@ export interface Edge {
   from: string;
   to: string;
   count: number;
-  held: boolean;
+  quarantined: boolean;
 }
 
 /** Who writes to whom, and how often. */
 export function edges(letters: readonly Letter[]): Edge[] {
   const found = new Map<string, Edge>();
-  for (const { from, to, held, failed } of letters) {
+  for (const { from, to, quarantined, failed } of letters) {
     if (failed > 0) continue; // it reached nobody, or others than those it names
     const key = `${from}\n${to}`;
-    const edge = found.get(key) ?? { from, to, count: 0, held: false };
+    const edge = found.get(key) ?? { from, to, count: 0, quarantined: false };
     edge.count += 1;
-    edge.held ||= held;
+    edge.quarantined ||= quarantined;
     found.set(key, edge);
   }
   return [...found.values()];
@@ -178,9 +178,9 @@ export function grouped(lines: readonly Edge[], names: readonly string[], other:
     ];
     if (from === other && to === other) continue;
     const key = `${from}\n${to}`;
-    const edge = found.get(key) ?? { from, to, count: 0, held: false };
+    const edge = found.get(key) ?? { from, to, count: 0, quarantined: false };
     edge.count += line.count;
-    edge.held ||= line.held;
+    edge.quarantined ||= line.quarantined;
     found.set(key, edge);
   }
   return [...found.values()];

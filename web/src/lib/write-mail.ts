@@ -76,10 +76,10 @@ export function outcomeOf(receivers: readonly Receiver[]): { said: string; faile
   const got = receivers.length - failed.length;
   const sessions = (number: number): string =>
     `${number.toLocaleString('en')} ${number === 1 ? 'session' : 'sessions'}`;
-  const held = receivers.filter((one) => one.status === 'quarantined').length;
+  const quarantined = receivers.filter((one) => one.status === 'quarantined').length;
   const said =
     failed.length > 0
       ? `Sent to ${got} of ${sessions(receivers.length)}.`
       : `Sent to ${sessions(got)}.`;
-  return { said: held > 0 ? `${said} ${held} quarantined.` : said, failed };
+  return { said: quarantined > 0 ? `${said} ${quarantined} quarantined.` : said, failed };
 }

@@ -571,9 +571,10 @@ class AsyncClient(AsyncCaller):
         return (await self.call('listAgents', timeout_ms=timeout_ms))['items']
 
     async def me(self, *, timeout_ms: Optional[float] = None) -> types.Me:
-        """Who the token is: name, role, kind, projects, expires."""
+        """The identity of the token: name, role, kind, projects, expires."""
         return await self.call('getMe', timeout_ms=timeout_ms)
 
     async def explain(self, id: str, *, timeout_ms: Optional[float] = None) -> types.Explanation:
-        """Who settled a call, and which step used it. `id`: any id of Dormouse."""
+        """The submission that settled a call, and the step that used it. `id`: any id of
+        Dormouse."""
         return await self.call('explain', path={'id': id}, timeout_ms=timeout_ms)

@@ -62,10 +62,11 @@ Driver::Driver(Settings const& settings, port::Processes& processes, port::Loop&
                            [this](Update update) { on_update(std::move(update)); },
                            [this](Question question) { on_question(std::move(question)); }})),
       finder_(*dialect_, loop, settings.list_limit, replay_),
-      screen_(settings.http,
-              {[this] { return screen_place(); },
-               [this](AgentTyped typed) { on_typed(std::move(typed)); },
-               [this](News news, bool by_itself) { report_late(std::move(news), by_itself); }}) {}
+      screen_(settings.http, {[this] { return screen_place(); },
+                              [this](AgentTyped typed) { on_typed(std::move(typed)); },
+                              [this](AgentOutput output, bool by_itself) {
+                                  report_late(std::move(output), by_itself);
+                              }}) {}
 
 void Driver::prompt(Prompt prompt) {
     CHECK(is_free() && !prompt_);

@@ -89,7 +89,7 @@ public:
     [[nodiscard]] bool is_attached() const { return lease_.is_set() || !attach_requests_.empty(); }
 
 private:
-    // What an event of the exchange carries for its actions.
+    // The data that an event of the exchange carries for its actions.
     struct Carried {
         TurnEnd end;
         Failure failure;
@@ -157,10 +157,10 @@ private:
     [[nodiscard]] bool count_update();
     void show(port::Delta delta, bool brief);
     void flush_delta();
-    void keep(std::vector<session::News> news);
-    void keep(std::vector<session::News> news, bool by_itself);
-    void keep_late(session::News news, bool by_itself);
-    void report_late(session::News news, bool by_itself);
+    void keep(std::vector<session::AgentOutput> outputs);
+    void keep(std::vector<session::AgentOutput> outputs, bool by_itself);
+    void keep_late(session::AgentOutput output, bool by_itself);
+    void report_late(session::AgentOutput output, bool by_itself);
     void on_typed(session::AgentTyped typed);
     [[nodiscard]] std::optional<ScreenPlace> screen_place() const;
 

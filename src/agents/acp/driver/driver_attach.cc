@@ -157,7 +157,7 @@ bool Driver::misses_past() const {
     if (!prompt_ || !replay_.is_whole()) return false;
     AskModel const& ask = prompt_->request.ask;
     AgentContext const& context = *prompt_->request.program;
-    return context.again && context.turn.heard &&
+    return context.again && context.turn.prompt_received &&
            !replay_.holds(marker_of(id_, ask.turn, ask.step), ask.attempt);
 }
 

@@ -87,12 +87,12 @@ void Driver::report_reply(TurnEnd const& end) {
     reply.step = ask.step;
     reply.attempt = ask.attempt;
     flush_delta();
-    auto news = coalescer_.flush();
-    if (!news.empty() && news.back().kind == NewsKind::message) {
-        reply.last = std::move(news.back());
-        news.pop_back();
+    auto outputs = coalescer_.flush();
+    if (!outputs.empty() && outputs.back().kind == AgentOutputKind::message) {
+        reply.last = std::move(outputs.back());
+        outputs.pop_back();
     }
-    keep(std::move(news));
+    keep(std::move(outputs));
     reply.updates = kept_;
     reply.finish = end.finish;
     reply.usage = end.usage;
@@ -173,7 +173,7 @@ void Driver::on_update(Update update) {
     bool const brief = count_update();
     auto added = coalescer_.add(std::move(update), brief);
     if (added.delta) show(*std::move(added.delta), brief);
-    keep(std::move(added.news));
+    keep(std::move(added.outputs));
     if (!added.title.empty() && prompt_ && !std::exchange(prompt_->request.program->titled, true))
         prompt_->done(Change{std::string(cut_utf8(added.title, title_max)), {}, {}, {}, true});
     if (coalescer_.has_more() && !flush_.is_set())
@@ -209,19 +209,19 @@ void Driver::flush_delta() {
 }
 
 // An update that arrives outside a prompt counts as unprompted.
-void Driver::keep(std::vector<News> news) {
+void Driver::keep(std::vector<AgentOutput> outputs) {
     using enum PromptExchange::State;
-    keep(std::move(news), exchange_.state == idle || exchange_.state == waiting);
+    keep(std::move(outputs), exchange_.state == idle || exchange_.state == waiting);
 }
 
-void Driver::keep(std::vector<News> news, bool by_itself) {
-    if (!news.empty()) flush_delta();
+void Driver::keep(std::vector<AgentOutput> outputs, bool by_itself) {
+    if (!outputs.empty()) flush_delta();
     bool const waits = exchange_.state == PromptExchange::State::waiting &&
                        session_.state != ProcessSession::State::gone;
-    for (News& one : news) {
+    for (AgentOutput& one : outputs) {
         if (prompt_ && !waits) {
             AskModel const& ask = prompt_->request.ask;
-            prompt_->done(AgentNews{ask.turn, ask.step, ask.attempt, ++kept_, std::move(one)});
+            prompt_->done(AgentReport{ask.turn, ask.step, ask.attempt, ++kept_, std::move(one)});
         } else if (last_) {
             keep_late(std::move(one), by_itself);
         }
@@ -229,20 +229,20 @@ void Driver::keep(std::vector<News> news, bool by_itself) {
 }
 
 // What the agent does by itself may answer what a person typed at its screen.
-void Driver::keep_late(News news, bool by_itself) {
+void Driver::keep_late(AgentOutput output, bool by_itself) {
     if (session_.state == ProcessSession::State::gone)
-        return report_late(std::move(news), by_itself);
+        return report_late(std::move(output), by_itself);
     bool const has_screen = settings_.http && port_ != 0;
     if (has_screen && (by_itself || lease_.is_set())) {
-        screen_.add(std::move(news), by_itself);
+        screen_.add(std::move(output), by_itself);
     } else {
-        screen_.add_plain(std::move(news), by_itself);
+        screen_.add_plain(std::move(output), by_itself);
     }
 }
 
-void Driver::report_late(News news, bool by_itself) {
+void Driver::report_late(AgentOutput output, bool by_itself) {
     AskModel const& ask = last_->request.ask;
-    last_->done(AgentNews{ask.turn, ask.step, ask.attempt, 0, std::move(news), by_itself});
+    last_->done(AgentReport{ask.turn, ask.step, ask.attempt, 0, std::move(output), by_itself});
 }
 
 void Driver::on_typed(AgentTyped typed) {

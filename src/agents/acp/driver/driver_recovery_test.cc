@@ -13,7 +13,7 @@ TEST_F(DriverTest, Death_ReportsStderrWithoutSecrets) {
     attach();
     chunk("I was");
     processes.die("a\nbad key s3cr3t-value\n");
-    EXPECT_EQ(taken(), "attach:new:s1 news1 died:agent_crashed");
+    EXPECT_EQ(taken(), "attach:new:s1 output1 died:agent_crashed");
     EXPECT_EQ(why, "it was ended by signal 9: a / bad key ***");
 }
 
@@ -82,11 +82,11 @@ TEST_F(DriverTest, NoReplay_PromptSaysThatDeliveryIsUnknown) {
 
 TEST_F(DriverTest, Repeat_NamesLostCallsAndDecisions) {
     context.acp_session = "s1";
-    context.turn.heard = true;
+    context.turn.prompt_received = true;
     context.turn.lost = {"rm -rf x"};
     context.turn.permissions = {{1, 5, 1, 1, "t1", "acp:execute", {}, true},
                                 {2, 6, 1, 2, "t2", "acp:execute", {}, true}};
-    context.turn.permissions[1].told = true;
+    context.turn.permissions[1].may_be_used = true;
     prompt("hello", 2);
     ready(R"({"loadSession":true,"sessionCapabilities":{"resume":{}}})");
     EXPECT_EQ(processes.methods(), "initialize session/load");
@@ -100,7 +100,7 @@ TEST_F(DriverTest, Repeat_NamesLostCallsAndDecisions) {
 
 TEST_F(DriverTest, StartedPrompt_NotRemembered_NewSessionWithPast) {
     context.acp_session = "s1";
-    context.turn.heard = true;
+    context.turn.prompt_received = true;
     context.seen = 5;
     past = {message_of(ViewMessage::Role::user, "first", 3),
             message_of(ViewMessage::Role::assistant, "answer", 4)};
@@ -118,7 +118,7 @@ TEST_F(DriverTest, StartedPrompt_NotRemembered_NewSessionWithPast) {
 
 TEST_F(DriverTest, StartedPrompt_NoReplay_IsRepeatedWithWarning) {
     context.acp_session = "s1";
-    context.turn.heard = true;
+    context.turn.prompt_received = true;
     prompt("hello", 2);
     ready(R"({"sessionCapabilities":{"resume":{}}})");
     processes.answer("session/resume", "{}");
@@ -131,7 +131,7 @@ TEST_F(DriverTest, StartedPrompt_NoReplay_IsRepeatedWithWarning) {
 
 TEST_F(DriverTest, SecondRepeat_DoesNotMentionLostConnectionAgain) {
     context.acp_session = "s1";
-    context.turn.heard = true;
+    context.turn.prompt_received = true;
     prompt("hello", 3);
     ready();
     chunk("hello <!-- " + marker_of(session, 1, 1) + "1 -->", "user_message_chunk");

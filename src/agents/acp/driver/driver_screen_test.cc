@@ -60,8 +60,8 @@ protected:
                 [&](json::View part) { text += part["text"].string_or(""); });
             add("typed" + std::to_string(c->at) + ":" + text);
             if (!c->answer.is_null()) add("answer:" + std::string(c->answer.text()));
-        } else if (auto const* c = std::get_if<AgentNews>(&body)) {
-            add("news" + std::to_string(c->number) + (c->by_itself ? ":by_itself" : ""));
+        } else if (auto const* c = std::get_if<AgentReport>(&body)) {
+            add("output" + std::to_string(c->number) + (c->by_itself ? ":by_itself" : ""));
         } else if (auto const* c = std::get_if<AgentAttach>(&body)) {
             add("attach:" + c->how + ":" + std::to_string(c->turn));
         } else if (std::get_if<AgentReply>(&body)) {
@@ -157,9 +157,9 @@ TEST_F(ScreenTest, TypedText_IsReportedOnceBeforeTheAnswer) {
     EXPECT_EQ(asked.headers.at(0).value, "Basic b3BlbmNvZGU6czNjcjN0LXdvcmQ=");
     std::string const list = "[" + user(7, "hello") + "]";
     http.answer(list);
-    EXPECT_EQ(taken(), "typed7:hello news0:by_itself");
+    EXPECT_EQ(taken(), "typed7:hello output0:by_itself");
     http.answer(list);
-    EXPECT_EQ(taken(), "news0:by_itself");
+    EXPECT_EQ(taken(), "output0:by_itself");
     EXPECT_EQ(http.waiting(), 0U);
 }
 
@@ -180,15 +180,15 @@ TEST_F(ScreenTest, FailedReading_DelaysNothing) {
     chunk("hi");
     loop.pass(Duration(2'000));
     http.break_off();
-    EXPECT_EQ(taken(), "news0:by_itself");
+    EXPECT_EQ(taken(), "output0:by_itself");
     chunk("hi");
     loop.pass(Duration(2'000));
     http.answer("nonsense", 401);
-    EXPECT_EQ(taken(), "news0:by_itself");
+    EXPECT_EQ(taken(), "output0:by_itself");
     chunk("hi");
     loop.pass(Duration(2'000));
     processes.die();
-    EXPECT_EQ(taken(), "news0:by_itself") << "it died first";
+    EXPECT_EQ(taken(), "output0:by_itself") << "it died first";
 }
 
 TEST_F(ScreenTest, UpdateAfterAnswer_MayAnswerTypedText) {
@@ -203,7 +203,7 @@ TEST_F(ScreenTest, UpdateAfterAnswer_MayAnswerTypedText) {
     chunk("quick");
     loop.pass(Duration(1'000));
     http.answer("[" + user(7, "hello") + "]");
-    EXPECT_EQ(taken(), "typed7:hello news0");
+    EXPECT_EQ(taken(), "typed7:hello output0");
 }
 
 TEST_F(ScreenTest, LeaseEnd_ReadsLastTypedText) {
@@ -241,10 +241,10 @@ TEST_F(ScreenTest, TypedWhileServerWasDown_ComesWithAnswer) {
     loop.pass(Duration(2'000));
     std::string const later = R"({"info":{"id":"m3","role":"user","time":{"created":20}},)"
                               R"("parts":[{"type":"text","text":"live"}]})";
-    std::string const told = R"({"info":{"id":"m4","parentID":"m3","role":"assistant",)"
-                             R"("time":{"completed":22}},"parts":[{"type":"text","text":"x"}]})";
-    http.answer("[" + later + "," + told + "]");
-    EXPECT_EQ(taken(), "typed20:live news0:by_itself") << "ACP reports later answers";
+    std::string const reply = R"({"info":{"id":"m4","parentID":"m3","role":"assistant",)"
+                              R"("time":{"completed":22}},"parts":[{"type":"text","text":"x"}]})";
+    http.answer("[" + later + "," + reply + "]");
+    EXPECT_EQ(taken(), "typed20:live output0:by_itself") << "ACP reports later answers";
 }
 
 TEST_F(ScreenTest, Prompt_DuringAttach_SharesTheProcess) {

@@ -60,9 +60,9 @@ TEST_F(DriverTest, TextIsKeptEveryTwoSeconds_ToolCallsAtOnce) {
     chunk("slow");
     EXPECT_EQ(taken(), "");
     loop.pass(Duration(2'000));
-    EXPECT_EQ(taken(), "news1");
+    EXPECT_EQ(taken(), "output1");
     update(R"({"sessionUpdate":"tool_call","toolCallId":"t","status":"pending"})");
-    EXPECT_EQ(taken(), "news2");
+    EXPECT_EQ(taken(), "output2");
     processes.answer("session/prompt", "{}");
     EXPECT_EQ(taken(), "reply:stop:2");
 }
@@ -74,10 +74,10 @@ TEST_F(DriverTest, LateUpdate_BelongsToTheAnswerOnlyForASecond) {
     (void)taken();
     chunk("late");
     loop.pass(Duration(1'000));
-    EXPECT_EQ(taken(), "news0");
+    EXPECT_EQ(taken(), "output0");
     chunk("much later");
     loop.pass(Duration(2'000));
-    EXPECT_EQ(taken(), "news0:by_itself");
+    EXPECT_EQ(taken(), "output0:by_itself");
     loop.pass(Duration(600'000));
     EXPECT_FALSE(processes.newest().asked_to_end) << "the update counts as activity";
     loop.pass(Duration(600'000));
@@ -96,10 +96,10 @@ TEST_F(DriverTest, TooManyUpdates_AreCombinedAndNothingFinalIsLost) {
                std::to_string(i) + "\"}");
     update(R"({"sessionUpdate":"plan","entries":[]})");
     update(R"({"sessionUpdate":"plan","entries":[1]})");
-    EXPECT_EQ(taken(), "news1 news2") << "the text, and that there is a tool call";
+    EXPECT_EQ(taken(), "output1 output2") << "the text, and that there is a tool call";
     EXPECT_EQ(streamed, std::string(1'500, 'x'));
     update(R"({"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed"})");
-    EXPECT_EQ(taken(), "news3 news4") << "the newest plan, and its end";
+    EXPECT_EQ(taken(), "output3 output4") << "the newest plan, and its end";
     chunk("y");
     EXPECT_EQ(streamed, std::string(1'500, 'x'));
     loop.pass(Duration(1'000));
@@ -133,7 +133,7 @@ TEST_F(DriverTest, RefusedPrompt_KeepsEarlierText) {
     attach();
     chunk("half");
     processes.refuse("session/prompt", -32603, "overloaded");
-    EXPECT_EQ(taken(), "attach:new:s1 news1 refused:agent_refused");
+    EXPECT_EQ(taken(), "attach:new:s1 output1 refused:agent_refused");
 }
 
 TEST_F(DriverTest, Prompt_AnsweredBeforeFlush_KeepsNewestPlan) {
@@ -143,8 +143,8 @@ TEST_F(DriverTest, Prompt_AnsweredBeforeFlush_KeepsNewestPlan) {
     for (int i = 0; i < 1'001; ++i) chunk("x");
     update(R"({"sessionUpdate":"plan","entries":[1]})");
     processes.answer("session/prompt", "{}");
-    EXPECT_EQ(taken(),
-              R"(news1 reply:stop:1:[{"type":"text","text":")" + std::string(1'001, 'x') + "\"}]");
+    EXPECT_EQ(taken(), R"(output1 reply:stop:1:[{"type":"text","text":")" +
+                           std::string(1'001, 'x') + "\"}]");
 }
 
 TEST_F(DriverTest, RefusedAfterStop_ProcessEnds) {
@@ -181,19 +181,19 @@ TEST_F(DriverTest, CancelledPrompt_LaterUpdates_AreKept) {
     chunk("half");
     (void)taken();
     programs->stop(session, {101, 0});
-    EXPECT_EQ(taken(), "news0") << "it belongs to the turn that was cancelled";
+    EXPECT_EQ(taken(), "output0") << "it belongs to the turn that was cancelled";
     chunk(" a word");
     processes.answer("session/prompt", R"({"stopReason":"cancelled"})");
     loop.run();
-    EXPECT_EQ(taken(), "news0");
+    EXPECT_EQ(taken(), "output0");
     loop.pass(Duration(3'000));
     chunk("[Request interrupted by user]");
     loop.pass(Duration(2'000));
-    EXPECT_EQ(taken(), "news0") << "it belongs to the turn that was cancelled";
+    EXPECT_EQ(taken(), "output0") << "it belongs to the turn that was cancelled";
     loop.pass(Duration(20'000));
     chunk("by myself");
     loop.pass(Duration(2'000));
-    EXPECT_EQ(taken(), "news0:by_itself");
+    EXPECT_EQ(taken(), "output0:by_itself");
 }
 
 TEST_F(DriverTest, TextAfterResponse_NextPromptAtOnce_IsKept) {
@@ -204,7 +204,7 @@ TEST_F(DriverTest, TextAfterResponse_NextPromptAtOnce_IsKept) {
     (void)taken();
     chunk("TOKEN-1");
     prompt("next", 2);
-    EXPECT_EQ(taken(), "news0");
+    EXPECT_EQ(taken(), "output0");
 }
 
 TEST_F(DriverTest, WaitingPrompt_TurnCancelled_IsNotSent) {
@@ -396,7 +396,7 @@ TEST_F(DriverTest, ReportedCost_IsTheNewestPlausibleTotal) {
     report(R"(,"cost":{"amount":1,"currency":"dollars"})");
     processes.answer("session/prompt", "{}");
     EXPECT_EQ(last_spent, (session::Cost{{"USD", 12'500}}));
-    EXPECT_EQ(taken().find("news"), std::string::npos);
+    EXPECT_EQ(taken().find("output"), std::string::npos);
 }
 
 TEST_F(DriverTest, NoReportedCost_IsUnknown) {

@@ -54,7 +54,7 @@ struct ProcessSession {
     friend bool operator==(ProcessSession const&, ProcessSession const&) = default;
 };
 
-// What the driver knows in addition to the state.
+// Facts of the driver in addition to the state.
 struct Situation {
     enum class Wanted : std::uint8_t {
         nothing,

@@ -113,7 +113,7 @@ std::string text_of_permissions(std::vector<PermissionAnswer> const& permissions
     for (PermissionAnswer const& answer : permissions) {
         if (answer.cancelled || answer.call == 0) continue;
         std::string const which = " (" + answer.tool + ", call " + answer.tool_call + ")";
-        bool const may_have_run = answer.approved && (answer.told || answer.granted);
+        bool const may_have_run = answer.approved && (answer.may_be_used || answer.granted);
         if (may_have_run) {
             out += " A call that was allowed" + which +
                    " may have run already: check before you ask for it again.";

@@ -14,7 +14,7 @@ void ScreenFeed::read() {
         return;
     }
     state_ = State::reading;
-    covered_ = news_.size();
+    covered_ = outputs_.size();
     read_messages(*http_, *place,
                   scope_.guard([this](std::vector<AgentTyped> const& typed) { on_read(typed); }));
 }
@@ -31,24 +31,24 @@ void ScreenFeed::on_read(std::vector<AgentTyped> const& typed) {
     }
     report(covered_);
     bool const due = std::exchange(state_, State::idle) == State::reading_and_due;
-    if (due || !news_.empty()) read();
+    if (due || !outputs_.empty()) read();
 }
 
-void ScreenFeed::add(News news, bool by_itself) {
-    news_.push_back({std::move(news), by_itself});
+void ScreenFeed::add(AgentOutput output, bool by_itself) {
+    outputs_.push_back({std::move(output), by_itself});
     read();
 }
 
-void ScreenFeed::add_plain(News news, bool by_itself) {
-    if (!news_.empty()) return add(std::move(news), by_itself);
-    listener_.on_news(std::move(news), by_itself);
+void ScreenFeed::add_plain(AgentOutput output, bool by_itself) {
+    if (!outputs_.empty()) return add(std::move(output), by_itself);
+    listener_.on_output(std::move(output), by_itself);
 }
 
 void ScreenFeed::report(std::size_t count) {
-    for (; count > 0 && !news_.empty(); --count) {
-        Late late = std::move(news_.front());
-        news_.pop_front();
-        listener_.on_news(std::move(late.news), late.by_itself);
+    for (; count > 0 && !outputs_.empty(); --count) {
+        Late late = std::move(outputs_.front());
+        outputs_.pop_front();
+        listener_.on_output(std::move(late.output), late.by_itself);
     }
 }
 

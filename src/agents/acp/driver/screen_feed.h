@@ -21,7 +21,7 @@ public:
         // Where to read the screen now; nullopt: there is no screen or no session.
         std::function<std::optional<ScreenPlace>()> place;
         std::function<void(session::AgentTyped)> on_typed;
-        std::function<void(session::News, bool by_itself)> on_news;
+        std::function<void(session::AgentOutput, bool by_itself)> on_output;
     };
     // `http` is null if the agent has no screen. All arguments outlive this.
     ScreenFeed(port::HttpClient* http, Listener listener)
@@ -29,19 +29,19 @@ public:
 
     // Reads what was typed since the last reading.
     void read();
-    // Reports `news` after everything that was typed before it.
-    void add(session::News news, bool by_itself);
-    // Reports `news` next, unless earlier news wait for a reading.
-    void add_plain(session::News news, bool by_itself);
+    // Reports `output` after everything that was typed before it.
+    void add(session::AgentOutput output, bool by_itself);
+    // Reports `output` next, unless earlier output waits for a reading.
+    void add_plain(session::AgentOutput output, bool by_itself);
     // Reports everything that waits, because the agent has ended.
     void drain() {
         covered_ = 0;
-        report(news_.size());
+        report(outputs_.size());
     }
 
 private:
     struct Late {
-        session::News news;
+        session::AgentOutput output;
         bool by_itself = false;
     };
     enum class State : std::uint8_t { idle, reading, reading_and_due };
@@ -53,8 +53,8 @@ private:
     Listener const listener_;
     State state_ = State::idle;
     std::optional<std::int64_t> typed_until_;  // nullopt: nothing was read yet
-    std::deque<Late> news_;
-    std::size_t covered_ = 0;  // how many of news_ the current reading covers
+    std::deque<Late> outputs_;
+    std::size_t covered_ = 0;  // how many of outputs_ the current reading covers
     Scope scope_;
 };
 

@@ -31,8 +31,8 @@ UpdateCoalescer::Added UpdateCoalescer::add(Update update, bool brief) {
         json::Writer body;
         body.begin_object();
         body.member("entries", within(plan->entries, value_bytes_max));
-        plan_ = News{.kind = NewsKind::plan, .body = body.end_object().json()};
-        if (!brief) out.news = flush();
+        plan_ = AgentOutput{.kind = AgentOutputKind::plan, .body = body.end_object().json()};
+        if (!brief) out.outputs = flush();
     }
     if (auto* const title = std::get_if<Title>(&update)) out.title = std::move(title->text);
     return out;
@@ -45,7 +45,7 @@ UpdateCoalescer::Added UpdateCoalescer::add_text(AgentText update) {
     bool const reasoning = update.thought;
     bool const other = !id.empty() && !message_id_.empty() && id != message_id_;
     if (other) {
-        out.news = flush();
+        out.outputs = flush();
         end_message();
     }
     if (!id.empty()) message_id_ = std::move(id);
@@ -59,26 +59,26 @@ UpdateCoalescer::Added UpdateCoalescer::add_text(AgentText update) {
     auto const what = reasoning ? port::Delta::Kind::reasoning : port::Delta::Kind::text;
     out.delta = port::Delta{what, std::move(text)};
     if (part_bytes_ < piece_bytes_max) return out;
-    for (News& news : flush()) out.news.push_back(std::move(news));
+    for (AgentOutput& output : flush()) out.outputs.push_back(std::move(output));
     return out;
 }
 
-std::vector<News> UpdateCoalescer::flush() {
-    std::vector<News> all;
+std::vector<AgentOutput> UpdateCoalescer::flush() {
+    std::vector<AgentOutput> all;
     if (plan_) all.push_back(*std::exchange(plan_, std::nullopt));
     if (parts_.empty()) return all;
-    News news{.kind = NewsKind::message, .body = {}};
-    news.begins = !std::exchange(begun_, true);
+    AgentOutput output{.kind = AgentOutputKind::message, .body = {}};
+    output.begins = !std::exchange(begun_, true);
     json::Writer out;
     out.begin_array();
     for (Part const& part : parts_) {
         out.begin_object().member("type", part.reasoning ? "reasoning" : "text");
         out.member("text", part.text).end_object();
     }
-    news.body = out.end_array().json();
+    output.body = out.end_array().json();
     parts_.clear();
     part_bytes_ = 0;
-    all.push_back(std::move(news));
+    all.push_back(std::move(output));
     return all;
 }
 
@@ -98,16 +98,16 @@ UpdateCoalescer::Added UpdateCoalescer::add_tool(ToolChange change, bool brief) 
     if (!change.input.is_null()) call.input = within(change.input, value_bytes_max);
     if (!change.output.is_null()) call.output = within(change.output, value_bytes_max);
     if (!change.places.is_null()) call.locations = within(change.places, value_bytes_max / 4);
-    News news = news_of(id, call);
+    AgentOutput output = output_of(id, call);
     // Output that arrives while the call is open is kept once, at its end.
     std::string const state =
         std::string(session::text(call.status)) + call.title + std::string(call.input.text());
     if (!is_new && state == call.kept) return out;
     if (!is_new && brief && is_open(call.status)) return out;
     call.kept = state;
-    out.news = flush();
+    out.outputs = flush();
     end_message();
-    out.news.push_back(std::move(news));
+    out.outputs.push_back(std::move(output));
     if (!is_open(call.status)) tools_.erase(at);
     return out;
 }
@@ -141,10 +141,10 @@ std::optional<Json> UpdateCoalescer::reported_of(std::string const& call) const 
     return out.end_object().json();
 }
 
-News UpdateCoalescer::news_of(std::string const& id, ToolCall const& call) {
-    News news{.kind = NewsKind::tool, .body = {}, .tool_call = id};
-    news.title = call.title;
-    news.status = call.status;
+AgentOutput UpdateCoalescer::output_of(std::string const& id, ToolCall const& call) {
+    AgentOutput output{.kind = AgentOutputKind::tool, .body = {}, .tool_call = id};
+    output.title = call.title;
+    output.status = call.status;
     json::Writer out;
     out.begin_object();
     if (!call.kind.empty()) out.member("kind", call.kind);
@@ -152,8 +152,8 @@ News UpdateCoalescer::news_of(std::string const& id, ToolCall const& call) {
     if (!call.input.is_null()) out.member("input", call.input);
     if (!call.output.is_null() && !is_open(call.status)) out.member("output", call.output);
     if (!call.locations.is_null()) out.member("locations", call.locations);
-    news.body = out.end_object().json();
-    return news;
+    output.body = out.end_object().json();
+    return output;
 }
 
 }  // namespace dormouse::acp

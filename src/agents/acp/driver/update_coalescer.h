@@ -23,16 +23,16 @@ public:
     static constexpr std::size_t value_bytes_max = std::size_t{256} << 10;  // input or output
 
     struct Added {
-        std::vector<session::News> news = {};   // to keep, in this order
-        std::optional<port::Delta> delta = {};  // to show at once
-        std::string title = {};                 // the agent's own title of the session
+        std::vector<session::AgentOutput> outputs = {};  // to keep, in this order
+        std::optional<port::Delta> delta = {};           // to show at once
+        std::string title = {};                          // the agent's own title of the session
     };
 
     // `brief`: there are too many updates. Then the plan and an open tool call are kept later, and
     // only in their newest state.
     [[nodiscard]] Added add(Update update, bool brief = false);
     // Returns what was added and not kept yet.
-    [[nodiscard]] std::vector<session::News> flush();
+    [[nodiscard]] std::vector<session::AgentOutput> flush();
     // The next text begins another message.
     void end_message() {
         begun_ = false;
@@ -70,13 +70,14 @@ private:
 
     [[nodiscard]] Added add_text(AgentText text);
     [[nodiscard]] Added add_tool(ToolChange change, bool brief);
-    [[nodiscard]] static session::News news_of(std::string const& id, ToolCall const& call);
+    [[nodiscard]] static session::AgentOutput output_of(std::string const& id,
+                                                        ToolCall const& call);
 
-    std::optional<session::News> plan_;  // not kept yet
-    std::vector<Part> parts_;            // of the message, not kept yet
-    std::size_t part_bytes_ = 0;         // of parts_
-    std::size_t bytes_ = 0;              // of the message
-    bool begun_ = false;                 // a part of the message is already kept
+    std::optional<session::AgentOutput> plan_;  // not kept yet
+    std::vector<Part> parts_;                   // of the message, not kept yet
+    std::size_t part_bytes_ = 0;                // of parts_
+    std::size_t bytes_ = 0;                     // of the message
+    bool begun_ = false;                        // a part of the message is already kept
     std::string message_id_;
     std::map<std::string, ToolCall> tools_;
 };

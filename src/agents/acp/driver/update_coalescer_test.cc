@@ -16,16 +16,16 @@ protected:
         Json const text = *json::check(update);
         auto added = coalescer.add(update_in(json::View(text)));
         delta = added.delta ? added.delta->text : "";
-        return words(added.news);
+        return words(added.outputs);
     }
-    static std::string words(std::vector<News> const& news) {
+    static std::string words(std::vector<AgentOutput> const& outputs) {
         std::string out;
-        for (News const& what : news) {
+        for (AgentOutput const& what : outputs) {
             out += out.empty() ? "" : " ";
-            if (what.kind == NewsKind::tool)
+            if (what.kind == AgentOutputKind::tool)
                 out += what.tool_call + ":" + std::string(session::text(what.status));
-            if (what.kind == NewsKind::message) out += what.begins ? "message+" : "message";
-            if (what.kind == NewsKind::plan) out += "plan";
+            if (what.kind == AgentOutputKind::message) out += what.begins ? "message+" : "message";
+            if (what.kind == AgentOutputKind::plan) out += "plan";
             out += std::string(what.body.text());
         }
         return out;
@@ -130,9 +130,9 @@ TEST_F(UpdateCoalescerTest, LongText_IsKeptInPiecesAndCutAtLimit) {
     std::size_t kept = 0;
     bool cut = false;
     for (int i = 0; i < 40; ++i) {
-        std::string const heard = add(chunk(piece));
-        kept += heard.empty() ? 0 : 1;
-        cut = cut || heard.find("[cut: ") != std::string::npos;
+        std::string const received = add(chunk(piece));
+        kept += received.empty() ? 0 : 1;
+        cut = cut || received.find("[cut: ") != std::string::npos;
     }
     EXPECT_GE(kept, 15U);
     EXPECT_TRUE(cut);
@@ -143,9 +143,9 @@ TEST_F(UpdateCoalescerTest, LargeOutput_IsCut) {
     std::string const large(std::size_t{300} << 10, 'y');
     std::string const begin =
         R"({"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed",)";
-    std::string const heard = add(begin + R"("rawOutput":")" + large + "\"}");
-    EXPECT_LT(heard.size(), UpdateCoalescer::value_bytes_max + 200);
-    EXPECT_NE(heard.find("[cut: it was longer]"), std::string::npos);
+    std::string const received = add(begin + R"("rawOutput":")" + large + "\"}");
+    EXPECT_LT(received.size(), UpdateCoalescer::value_bytes_max + 200);
+    EXPECT_NE(received.find("[cut: it was longer]"), std::string::npos);
 }
 
 }  // namespace

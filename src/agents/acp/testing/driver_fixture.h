@@ -62,9 +62,9 @@ protected:
         if (auto const* c = std::get_if<AgentAttach>(&body)) {
             context.acp_session = c->acp_session;
             attached_mode = c->mode;
-            add("attach:" + c->how + ":" + c->acp_session + (c->told ? ":told" : ""));
-        } else if (auto const* c = std::get_if<AgentNews>(&body)) {
-            add("news" + std::to_string(c->number) + (c->by_itself ? ":by_itself" : ""));
+            add("attach:" + c->how + ":" + c->acp_session + (c->history_repeated ? ":told" : ""));
+        } else if (auto const* c = std::get_if<AgentReport>(&body)) {
+            add("output" + std::to_string(c->number) + (c->by_itself ? ":by_itself" : ""));
         } else if (auto const* c = std::get_if<AgentAsk>(&body)) {
             last_ask = *c;
             add("ask" + std::to_string(c->spec.ask) + ":" + c->spec.tool + ":" +

@@ -121,7 +121,7 @@ protected:
     FakeProcesses processes;
     FakePort http;
     FakeClock clock;
-    // Of the next call: what a person has answered to its pause, and the pause's state.
+    // The answer of a person to the pause of the next call, and the pause's state.
     std::optional<session::Submission> decision;
     Json state;
     Generation generation = 1;

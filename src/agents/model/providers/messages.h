@@ -1,5 +1,5 @@
 #pragma once
-// What the protocols with a list of messages have in common (OpenAI's two, Ollama).
+// Shared by the protocols with a list of messages (OpenAI's two, Ollama).
 
 #include "model/transcript.h"
 

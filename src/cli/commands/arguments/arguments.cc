@@ -87,7 +87,7 @@ void Grammar::add_outputs() {
     auto* const output =
         app_.add_option(
                 "-o,--output", output_,
-                "What to print: json (as --json), yaml, wide (nothing cut) or name (ids only)")
+                "Output format: json (as --json), yaml, wide (nothing cut) or name (ids only)")
             ->type_name("FORMAT")
             ->check(CLI::IsMember(std::vector<std::string>{"json", "yaml", "wide", "name"}))
             ->excludes(json);
@@ -102,7 +102,7 @@ void Grammar::group_commands() {
         {"Prompts and sessions",
          "prompt sessions show tail resume retry end fork move delete tasks alias agents tools "
          "artifact attach"},
-        {"What waits for people",
+        {"Calls that wait for people",
          "pending watch approve deny answer ask reassign claim cancel rules hook"},
         {"Results from elsewhere", "result error progress trigger listen deliveries"},
         {"Mail between agents", "mail sent inbox release"},
@@ -188,7 +188,7 @@ void Grammar::add_trials() {
 
 void Grammar::add_checks() {
     auto const explain = std::make_shared<ExplainArgs>();
-    auto* const e = add("explain", "Who resolved it, when, and which turn used it",
+    auto* const e = add("explain", "Show who resolved it, when, and the turn that used it",
                         "dormouse explain pnd_…", explain);
     e->add_option("id", explain->id,
                   "Pending call, session, turn, message, receipt or artifact (a terminal asks)")

@@ -361,7 +361,7 @@ struct ImportArgs {
     std::vector<std::string> from = {};  // a path; or a word and paths
     std::string agent = {};              // the agent that continues them; empty: their own
     bool dry_run = false;
-    // Of an export:
+    // Options of an export:
     std::optional<std::string> store = {};
     bool new_ids = false;
     bool start = false;

@@ -11,7 +11,7 @@ namespace dormouse::cli {
 namespace {
 
 void add_access_options(CLI::App& command, AccessArgs& args) {
-    command.add_option("--role", args.role, "What it permits; each role contains the next")
+    command.add_option("--role", args.role, "Rights; each role contains the next")
         ->type_name("ROLE")
         ->check(CLI::IsMember(std::vector<std::string>{"admin", "operate", "answer", "read"}))
         ->capture_default_str();
@@ -49,7 +49,7 @@ void Grammar::add_access() {
     link->access.role = "answer";
     auto* const l = add("link", "Create a link that signs in a browser once",
                         "dormouse link alice --role answer", link);
-    l->add_option("who", link->access.name, "Who signs in: the name that receipts show")
+    l->add_option("who", link->access.name, "Name of the person, as receipts show it")
         ->type_name("NAME")
         ->required();
     l->add_flag("--qr", link->qr, "Also show it as a QR code on standard error");

@@ -7,7 +7,7 @@
 
 namespace dormouse::cli {
 
-// Of commands that open a store without the configuration.
+// The option of commands that open a store without the configuration.
 CLI::Option* Grammar::add_key_env(CLI::App& command, std::string& name) {
     return command
         .add_option(
@@ -79,7 +79,7 @@ void Grammar::add_backup() {
         ->required();
     r->add_option("--key", restore->key, "Key of an encrypted backup")->type_name("FILE");
     r->add_option("--at", restore->at,
-                  "Of a continuous copy: the newest state up to this time, such as "
+                  "Continuous copy: the newest state up to this time, such as "
                   "2026-11-22T08:00:00Z; default: the newest one")
         ->type_name("TIME");
 }
@@ -199,14 +199,14 @@ void Grammar::add_import() {
         ->type_name("AGENT");
     i->add_flag("--dry-run", import->dry_run, "Only report what would be imported");
     i->add_option("--store", import->store,
-                  "Of an export: into postgres://… instead of the data directory; no server may "
+                  "Export: into postgres://… instead of the data directory; no server may "
                   "use either meanwhile")
         ->type_name("URL");
     add_key_env(*i, import->key_env);
     i->add_flag("--new-ids", import->new_ids,
-                "Of an export: give each session a new id, also in all that names it");
+                "Export: give each session a new id, also in all that names it");
     i->add_flag("--start", import->start,
-                "Of an export: do not hold; the next server continues what the sessions did");
+                "Export: do not hold; the next server continues what the sessions did");
 }
 
 void Grammar::add_export() {
@@ -222,7 +222,7 @@ void Grammar::add_export() {
     auto* const store =
         e->add_option("--store", args->store, "postgres://… instead of the data directory")
             ->type_name("URL");
-    e->add_flag("--all-projects", args->all_projects, "Of all projects");
+    e->add_flag("--all-projects", args->all_projects, "Include all projects");
     e->add_flag("--events", args->events,
                 "Only events and artifacts, from a server: for reading, not for import")
         ->excludes(store);
@@ -238,7 +238,7 @@ void Grammar::add_archive() {
             "dormouse archive ./archive --completed-after 90d\n"
             "  dormouse archive ./archive --completed-after 90d --all-projects --dry-run",
             args);
-    a->add_option("directory", args->directory, "Of the files; is made if it does not exist")
+    a->add_option("directory", args->directory, "Folder of the files; is made if it does not exist")
         ->type_name("DIR")
         ->required();
     a->add_option("--completed-after", args->completed_after,
@@ -247,7 +247,7 @@ void Grammar::add_archive() {
         ->required();
     a->add_option("--store", args->store, "postgres://… instead of the data directory")
         ->type_name("URL");
-    a->add_flag("--all-projects", args->all_projects, "Of all projects");
+    a->add_flag("--all-projects", args->all_projects, "Include all projects");
     a->add_flag("--dry-run", args->dry_run, "Only report what would be archived");
     a->add_flag("--plain", args->plain, "Files that are not encrypted, in spite of --key-env");
     add_key_env(*a, args->key_env)

@@ -22,7 +22,7 @@ void Grammar::add_prompt() {
                         "dormouse prompt 'deploy A'\n  echo 'and now B' | dormouse prompt -c -\n"
                         "  dormouse prompt 'what is wrong here?' --file screen.png",
                         args);
-    p->add_option("text", args->text, "What to say; - reads standard input")
+    p->add_option("text", args->text, "Text of the message; - reads standard input")
         ->type_name("TEXT")
         ->required();
     p->add_option("--file", args->files, "Image or file to attach; may be repeated (5 MiB each)")
@@ -55,7 +55,7 @@ void Grammar::add_lists() {
     auto const sessions = std::make_shared<SessionsArgs>();
     auto* const s =
         add("sessions", "List sessions, newest first", "dormouse sessions --limit 5", sessions);
-    s->add_option("--limit", sessions->limit, "How many")
+    s->add_option("--limit", sessions->limit, "Maximum number")
         ->type_name("N")
         ->check(CLI::Range(1, 200))
         ->capture_default_str();
@@ -116,7 +116,7 @@ void Grammar::add_waiting() {
         ->check(
             CLI::IsMember(std::vector<std::string>{"tool_result", "user_input", "approval",
                                                    "elicitation", "budget", "timer", "in_doubt"}));
-    p->add_option("--limit", pending->limit, "How many")
+    p->add_option("--limit", pending->limit, "Maximum number")
         ->type_name("N")
         ->check(CLI::Range(1, 200))
         ->capture_default_str();
@@ -237,7 +237,7 @@ void Grammar::add_decisions() {
                                       "Also allow later calls like it in this session");
     a->add_flag("--always", approve->always, "Also allow later calls like it in the project")
         ->excludes(session);
-    a->add_option("--for", approve->lifetime, "How long later calls are allowed (30d)")
+    a->add_option("--for", approve->lifetime, "Time for which later calls are allowed (30d)")
         ->type_name("TIME");
     a->add_option("--match", approve->match,
                   "Arguments that must be equal then (default: all), with commas")
@@ -292,17 +292,17 @@ void Grammar::add_ask() {
         ->type_name("FILE")
         ->excludes(approve)
         ->excludes(choices);
-    a->add_option("--tool", ask->tool, "What it is about, for lists and filters (ask)")
-        ->type_name("TOOL");
+    a->add_option("--tool", ask->tool, "Subject, for lists and filters (ask)")->type_name("TOOL");
     a->add_option("--argument", ask->arguments,
                   "Shown with the question: KEY=TEXT or KEY:=JSON; repeatable")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
-    a->add_option("--by", ask->by,
-                  "Who may answer: a name, or role:answer, role:operate, role:admin; repeatable")
+    a->add_option(
+         "--by", ask->by,
+         "Person who may answer: a name, or role:answer, role:operate, role:admin; repeatable")
         ->type_name("WHO")
         ->allow_extra_args(false);
-    a->add_option("--votes", ask->votes, "How many must agree")
+    a->add_option("--votes", ask->votes, "Number of people who must agree")
         ->type_name("N")
         ->check(CLI::Range(1, 20))
         ->capture_default_str();
@@ -336,15 +336,16 @@ void Grammar::add_hook() {
         ->type_name("WHAT")
         ->check(CLI::IsMember(words))
         ->required();
-    h->add_option("program", hook->program, "Whose settings are edited")
+    h->add_option("program", hook->program, "Program whose settings are edited")
         ->type_name("PROGRAM")
         ->check(CLI::IsMember(programs));
     h->add_flag("--here", hook->here, "The settings of this folder instead of your own");
     h->add_option("--timeout", hook->timeout, "Time until the question expires")
         ->type_name("TIME")
         ->capture_default_str();
-    h->add_option("--by", hook->by,
-                  "Who may answer: a name, or role:answer, role:operate, role:admin; repeatable")
+    h->add_option(
+         "--by", hook->by,
+         "Person who may answer: a name, or role:answer, role:operate, role:admin; repeatable")
         ->type_name("WHO")
         ->allow_extra_args(false);
 }
@@ -385,7 +386,7 @@ void Grammar::add_answers() {
                         "dormouse claim pnd_… --for 10m", claim);
     l->add_option("id", claim->id, "Pending call; a unique beginning is enough (a terminal asks)")
         ->type_name("CALL");
-    auto* const hold = l->add_option("--for", claim->hold, "How long, up to 1h (500ms, 90s, 10m)")
+    auto* const hold = l->add_option("--for", claim->hold, "Duration, up to 1h (500ms, 90s, 10m)")
                            ->type_name("TIME")
                            ->capture_default_str();
     l->add_flag("--release", claim->release, "Release the claim")->excludes(hold);

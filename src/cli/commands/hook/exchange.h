@@ -1,5 +1,5 @@
 #pragma once
-// What a coding agent asks its hook, and the answer in the agent's own form. Pure.
+// The request of a coding agent to its hook, and the answer in the agent's own form. Pure.
 
 #include <dormouse/json.h>
 
@@ -21,7 +21,7 @@ struct HookQuestion {
     Json input = {};           // an object: exactly what the agent would run
 };
 
-// What a person decided.
+// The decision of a person.
 struct HookDecision {
     bool allowed = false;
     std::string by = {};

@@ -10,7 +10,7 @@ namespace dormouse::cli {
 // The plugin that runs `command`: a program and its arguments.
 [[nodiscard]] std::string plugin_text(std::vector<std::string> const& command);
 
-// Whether plugin_text() of this or another release wrote the file.
+// Returns true if plugin_text() of this or another release wrote the file.
 [[nodiscard]] bool is_own_plugin(std::string_view text);
 
 }  // namespace dormouse::cli

@@ -94,7 +94,7 @@ std::string indent_of_line(std::string_view text, std::size_t place) {
     return std::string(text.substr(begin, end - begin));
 }
 
-// How the file indents one level.
+// Returns the indentation of one level in the file.
 std::string unit_of(std::string_view text) {
     Container const root = container_of(text, json::View(text));
     std::string const gap = root.items.empty() ? "" : gap_of(text, root);
@@ -123,7 +123,7 @@ std::string with_item(std::string_view text, json::View into, std::string_view n
            std::string(text.substr(end));
 }
 
-// Whether the program "dormouse" of any folder is run as this hook.
+// Returns true if the program "dormouse" of any folder is run as this hook.
 bool is_ours(std::string_view command, HookProgram const& program) {
     std::string const words = " hook " + std::string(program.word);
     auto const place = command.find(words);

@@ -1,5 +1,5 @@
 #pragma once
-// What `dormouse init` finds on this machine.
+// The programs and files that `dormouse init` finds on this machine.
 
 #include "cli/client/settings.h"
 

@@ -57,8 +57,7 @@ void McpStdio::run() {
     withdraw_all();
 }
 
-// What was asked is still answered, but for what waits: that ends, and what it sends because of
-// that is sent.
+// Requests are still answered, except those that wait: they end, and their last messages are sent.
 void McpStdio::withdraw_all() {
     while (!prompt_.empty()) send_next();
     for (auto const& [id, ticket] : tickets_) ticket->cancelled = true;
@@ -113,8 +112,8 @@ void McpStdio::finish(std::shared_ptr<Reply> const& reply) {
     stdio_.write(reply->batch ? rpc::batch(reply->lines) : reply->lines.front());
 }
 
-// What the client's user answered to elicitation/create. One that does not fit leaves the question
-// to the inbox; there is nobody to report it to.
+// Handles the answer of the client's user to elicitation/create. One that does not fit leaves the
+// question to the inbox; there is nobody to report it to.
 void McpStdio::take_response(rpc::Message const& message) {
     if (mcp::elicited_call(message.id).empty()) return;
     mcp::take_elicited(access_, message, [](std::optional<rpc::Fault> const&) {});

@@ -26,7 +26,7 @@ public:
     Pattern& operator=(Pattern&&) noexcept;
 
     [[nodiscard]] std::string const& error() const { return error_; }  // empty: valid
-    // Whether some part of `text` matches. REQUIRES: no error (CHECK).
+    // Returns true if a part of `text` matches. REQUIRES: no error (CHECK).
     [[nodiscard]] bool found_in(std::string_view text) const;
     // Upper bound of the microseconds of a search in `bytes`. REQUIRES: no error (CHECK).
     [[nodiscard]] std::size_t steps(std::size_t bytes) const;

@@ -372,8 +372,9 @@ private:
         return fitting;
     }
 
-    // Whether each part fits. `parts` calls its argument with the result of each part; the argument
-    // returns whether to continue. Without a reader of the violations, the first misfit ends it.
+    // Returns true if each part fits. `parts` calls its argument with the result of each part; the
+    // argument returns whether to continue. Without a reader of the violations, the first misfit
+    // ends it.
     bool every(auto const& parts) {
         bool fits = true;
         parts([&](bool one) {

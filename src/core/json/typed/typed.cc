@@ -115,7 +115,7 @@ std::string text_of(Bound const& bound) {
 
 namespace {
 
-// Whether the number is below the bound; exact if both are integers.
+// Returns true if the number is below the bound; exact if both are integers.
 bool below(Integer const& number, Bound const& bound) {
     if (bound.kind == Bound::Kind::integer) return number < integer_of(bound.integer);
     return bound.kind == Bound::Kind::real && number.real() < bound.real;

@@ -135,7 +135,8 @@ private:
         return field.type->shape == Shape::optional && field.type->access.get(place) == nullptr;
     }
 
-    // Whether field `i` has its initial value, so that reading without the field would restore it.
+    // Returns true if field `i` has its initial value, so that reading without the field would
+    // restore it.
     static bool has_initial(Type const& type, std::size_t i) {
         struct Asked {
             Type const& type;

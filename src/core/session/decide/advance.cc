@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-// What has become possible happens in the append of the event that made it possible (rule 2): calls
-// start as slots come free, the model is asked, the turn ends, the next input begins a turn.
+// The next work is recorded in the append of the event that made it possible (rule 2): calls start
+// as slots come free, the model is asked, the turn ends, the next input begins a turn.
 namespace dormouse::session {
 
 namespace {
@@ -70,7 +70,7 @@ void start_turn(Decider& d) {
     d.emit(std::move(started));
     if (!had) return;
     // The external agent had the input first, in its own terminal: the turn has nothing to do.
-    News answer{.kind = NewsKind::message, .body = input.answer, .begins = true};
+    AgentOutput answer{.kind = AgentOutputKind::message, .body = input.answer, .begins = true};
     if (!input.answer.is_null())
         d.emit(AgentUpdate{0, 0, input.turn, d.state.head + 1, std::move(answer)});
     end_turn(d, FinishReason::stop, std::nullopt, "");

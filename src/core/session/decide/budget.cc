@@ -30,7 +30,7 @@ std::int64_t of_total(DayTotals const& totals, std::string const& name) {
     return found == totals.end() ? 0 : found->second;
 }
 
-// What is used of the budget of a day, and its limit with raises: the sums of all sessions, and
+// Returns the use of the budget of a day, and its limit with raises: the sums of all sessions, and
 // what this one has added to them since.
 BudgetUse use_of_day(Decider const& d, BudgetName const& name, std::int64_t limit) {
     BudgetOwner const owner{d.state.project, d.state.agent};

@@ -15,7 +15,7 @@ public:
 
     void emit(Event::Body body);
     [[nodiscard]] Bits128 draw() { return dormouse::draw(context.random, ++drawn_); }
-    // What an input remembers of its request; empty: it had no Idempotency-Key.
+    // Returns the digest of the request that an input remembers; empty: it had no Idempotency-Key.
     [[nodiscard]] std::string idem() const;
     // The receipt of a closed pause: closed by this append (rule 9), or found by key.
     [[nodiscard]] std::optional<Receipt> closed(PendingId const& pending) const;
@@ -183,7 +183,7 @@ void note(Decider& d, PendingId const& pending, std::string about, Sha256 const&
 [[nodiscard]] Result<Answer> handle(Decider& d, ImportMore const& c);
 [[nodiscard]] Result<Answer> handle(Decider& d, AgentAttach const& c);
 [[nodiscard]] Result<Answer> handle(Decider& d, AgentTyped const& c);
-[[nodiscard]] Result<Answer> handle(Decider& d, AgentNews const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, AgentReport const& c);
 [[nodiscard]] Result<Answer> handle(Decider& d, AgentReply const& c);
 [[nodiscard]] Result<Answer> handle(Decider& d, AgentAsk const& c);
 [[nodiscard]] Result<Answer> handle(Decider& d, AgentFailure const& c);

@@ -9,7 +9,8 @@ namespace dormouse::session {
 
 namespace {
 
-// Whether an earlier mail already wakes the session: the request for it shows later mail, too.
+// Returns true if an earlier mail already wakes the session: the request for it shows later mail,
+// too.
 bool has_waking_mail(State const& state) {
     for (InboxItem const& item : state.inbox) {
         if (item.hold == MailHold::none && item.seq > state.asked_view) return true;
@@ -88,7 +89,7 @@ Result<Answer> take(Decider& d, Mail mail) {
     Answer answer;
     answer.seq = state.head;
     notify_parent(d, mail);
-    answer.held = what.hold == MailHold::quarantined;
+    answer.quarantined = what.hold == MailHold::quarantined;
     return answer;
 }
 

@@ -20,7 +20,7 @@ template <class Outcome> bool is_newest(State const& state, Outcome const& c) {
 
 // The lane retries updates that it could not write; later ones must not overtake them.
 std::unexpected<Error> too_early() {
-    Error error{Code::not_ready, "What came before it is not written yet.", {}, 100};
+    Error error{Code::not_ready, "An earlier update is not stored yet; retry.", {}, 100};
     return std::unexpected(std::move(error));
 }
 
@@ -63,10 +63,11 @@ Seq message_for(Decider const& d, bool begins) {
 }
 
 void record_update(Decider& d, std::uint32_t attempt, std::uint32_t number, TurnNo turn,
-                   News const& what) {
-    if (what.kind == NewsKind::plan) return d.emit(AgentUpdate{attempt, number, turn, 0, what});
-    bool const begins = what.kind == NewsKind::message && what.begins;
-    bool const known = attempt != 0 && what.kind == NewsKind::tool &&
+                   AgentOutput const& what) {
+    if (what.kind == AgentOutputKind::plan)
+        return d.emit(AgentUpdate{attempt, number, turn, 0, what});
+    bool const begins = what.kind == AgentOutputKind::message && what.begins;
+    bool const known = attempt != 0 && what.kind == AgentOutputKind::tool &&
                        d.state.turn->program.tools.contains(what.tool_call);
     Seq const message = known ? 0 : message_for(d, begins);
     d.emit(AgentUpdate{attempt, number, turn, message, what});
@@ -81,9 +82,9 @@ bool opens_turn(State const& state) {
 }
 
 // An update that came after the prompt was answered.
-void notify_late(Decider& d, AgentNews const& c) {
+void notify_late(Decider& d, AgentReport const& c) {
     bool const gone = d.state.lifecycle == Lifecycle::deleted || !d.state.last_turn;
-    if (gone || is_full(d.state) || c.what.kind == NewsKind::plan) return;
+    if (gone || is_full(d.state) || c.what.kind == AgentOutputKind::plan) return;
     if (!c.by_itself || !opens_turn(d.state))
         return record_update(d, 0, 0, d.state.last_turn->no, c.what);
     TurnTerms terms = d.context.terms;
@@ -119,7 +120,7 @@ bool fits(PermissionAnswer const& v, AgentAsk const& c) {
 PermissionAnswer const* grant_for(State const& state, AgentAsk const& c) {
     auto const& permissions = state.turn->program.permissions;
     auto const found = std::ranges::find_if(permissions, [&](PermissionAnswer const& v) {
-        return fits(v, c) && !v.told && !v.granted;
+        return fits(v, c) && !v.may_be_used && !v.granted;
     });
     return found == permissions.end() ? nullptr : &*found;
 }
@@ -132,7 +133,7 @@ std::string warning_of_repeat(State const& state, AgentAsk const& c) {
     for (PermissionAnswer const& v : permissions) {
         if (!resembles(v, c)) continue;
         like = true;
-        may_have_run = may_have_run || v.told || v.granted;
+        may_have_run = may_have_run || v.may_be_used || v.granted;
     }
     if (!like) return "";
     return std::string(
@@ -197,14 +198,14 @@ void prompt_again(Decider& d) {
 void lose_program(Decider& d, Trouble const& error, bool died) {
     FITS(d.state.turn && d.state.turn->terms.program);
     OpenTurn const& turn = *d.state.turn;
-    bool const goes_on = turn.terms.program == OnRestart::resume || turn.program.go_on;
+    bool const continues = turn.terms.program == OnRestart::resume || turn.program.continues;
     AgentDetached detached{error, std::nullopt, open_tools(turn), died};
     std::string const end = died ? gives_up(d) : "";
-    if (died && goes_on && end.empty()) detached.retry_at = next_start(d);
+    if (died && continues && end.empty()) detached.retry_at = next_start(d);
     d.emit(std::move(detached));
     if (!end.empty()) {
         d.emit(StatusChanged{d.state.lifecycle, Lifecycle::error, end + error.message});
-    } else if (!goes_on) {
+    } else if (!continues) {
         change_status(d, Lifecycle::paused, error.message);
     }
 }
@@ -212,7 +213,7 @@ void lose_program(Decider& d, Trouble const& error, bool died) {
 Result<Answer> handle(Decider& d, AgentAttach const& c) {
     bool const first = c.turn == 0 && !d.state.turn && d.state.acp_session.empty();
     if (first || is_newest(d.state, c))
-        d.emit(AgentAttached{c.acp_session, c.how, c.program, c.told, c.mode});
+        d.emit(AgentAttached{c.acp_session, c.how, c.program, c.history_repeated, c.mode});
     return done(d);
 }
 
@@ -231,7 +232,7 @@ Result<Answer> handle(Decider& d, AgentTyped const& c) {
     return done(d);
 }
 
-Result<Answer> handle(Decider& d, AgentNews const& c) {
+Result<Answer> handle(Decider& d, AgentReport const& c) {
     if (c.number == 0) {
         notify_late(d, c);
         return done(d);

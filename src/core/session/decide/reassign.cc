@@ -21,7 +21,7 @@ bool is_admin(Decider const& d) {
     return !job && !d.context.roles;
 }
 
-// Whether all whom `to` names may answer now.
+// Returns true if all whom `to` names may answer now.
 bool is_asked(AnswerTerms const& terms, Reassign::To const& to) {
     return terms.from.empty() || contains(terms.from, to.name) ||
            std::ranges::any_of(to.roles, [&](std::string const& role) {
@@ -69,7 +69,7 @@ std::optional<Error> refuse_by(Decider const& d, Call const& call, Reassign cons
     return std::nullopt;
 }
 
-// Whether so few people would be left that the call could never be settled.
+// Refuses if too few people would be left to settle the call.
 std::optional<Error> refuse_too_few(State const& state, Call const& call, Reassign const& c) {
     AnswerTerms const& terms = call.pause->terms.answer;
     std::size_t people = 0;

@@ -111,7 +111,7 @@ std::optional<Error> refuse_asker_or_kind(State const& state, Call const& call, 
     return std::nullopt;
 }
 
-// How many files an answer of this call may have.
+// Returns the maximum number of files of an answer of this call.
 std::size_t files_taken(Call const& call, Offer const& offer) {
     bool const own = call.pause && !call.pause->by_gate && call.pending == offer.pending;
     if (!own || offer.what.kind != SubmissionKind::result) return 0;

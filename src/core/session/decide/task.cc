@@ -165,7 +165,7 @@ void run_ended(Decider& d, SessionId from, RunEnded const& ended) {
                              : failed  ? TaskStatus::error
                                        : TaskStatus::completed;
     TaskChanged changed = end_of(*task, first, ended.error);
-    if (!failed) changed.result = ended.said;
+    if (!failed) changed.result = ended.reply;
     if (failed && changed.error.empty())
         changed.error = cancelled ? "The task was cancelled." : "The task failed.";
     end_task_run(d, std::move(changed), true);

@@ -11,7 +11,7 @@ void ask_tasks(Decider& d, ToolOutcome const& c, TaskAsk const& ask);
 // A run has ended. Reported once: to the calls that wait for it, else by a notice if one is wanted.
 void run_ended(Decider& d, SessionId from, RunEnded const& ended);
 void run_goes_on(Decider& d, SessionId from, RunProgress const& progress);
-// What was sent to the child cannot be delivered.
+// Handles that a message to the child cannot be delivered.
 void child_is_gone(Decider& d, SessionId child, TaskNo task);
 
 // The call that waited for this task's run was cancelled, or has expired.

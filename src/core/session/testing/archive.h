@@ -1,5 +1,5 @@
 #pragma once
-// What a store holds of one session besides its state: the log, and closed things by key. Filled
+// The data of one session in a store besides its state: the log, and closed things by key. Filled
 // only from events, as a store is, so that a test finds what a lane would find.
 
 #include "session/key.h"
@@ -27,7 +27,7 @@ public:
     // Remembers an applied outbox message by its key.
     void take_post(Command const& command) { taken_.insert(taken_key(command)); }
 
-    // What the lane looks up before it decides.
+    // Returns the rows that the lane looks up before it decides.
     [[nodiscard]] Found found(State const& state, Command const& command) const {
         Wanted const want = wanted(state, command);
         Found found;

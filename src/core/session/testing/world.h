@@ -1,7 +1,7 @@
 #pragma once
 // A simulated environment of one session: model, tools, gates, people, webhooks and a clock, driven
-// by a list of small numbers. What a number means depends on what is open, so every list is a valid
-// scenario, and a shorter list is a shorter scenario.
+// by a list of small numbers. The meaning of a number depends on the open calls, so every list is a
+// valid scenario, and a shorter list is a shorter scenario.
 
 #include "session/testing/given.h"
 
@@ -27,7 +27,8 @@ enum class Deed : std::uint8_t {
     move,
     worker,  // progress and claims
     task,    // tools start tasks; children end their runs
-    // What people do reaches a process that does not drive the session; the driver has not noticed.
+    // Commands of people reach a process that does not drive the session; the driver has not
+    // noticed.
     elsewhere,
 };
 inline constexpr std::uint32_t deeds = 13;

@@ -28,7 +28,7 @@ protected:
         for (auto const& [no, task] : state.tasks) children[no] = task.child;
         return d;
     }
-    static std::string told(Decision const& d) {
+    static std::string text_in(Decision const& d) {
         return std::string(first<InputReceived>(d).parts.text());
     }
     std::map<TaskNo, SessionId> children;
@@ -45,7 +45,7 @@ TEST_F(CallTask, Outcome_IdleSession_WakesAndClearsInOneAppend) {
     EXPECT_EQ(made.answer->outcome, Answer::Outcome::applied);
     Decision const d = ends(1, FinishReason::stop, "The result is: live", "");
     EXPECT_EQ(types(d), "task_changed input_received task_cleared turn_started model_requested");
-    EXPECT_EQ(told(d), R"([{"type":"text","text":"The result is: live"}])");
+    EXPECT_EQ(text_in(d), R"([{"type":"text","text":"The result is: live"}])");
     EXPECT_TRUE(state.tasks.empty());
     EXPECT_EQ(types(ends(1, FinishReason::stop, "The result is: live", "")), "")
         << "the end of a run that came twice";
@@ -67,8 +67,8 @@ TEST_F(CallTask, Failure_NamesTheCallThatFailed) {
     (void)create();
     (void)makes("m");
     Decision const d = ends(1, FinishReason::error, "", "There is no agent \"x\"");
-    EXPECT_EQ(told(d), R"([{"type":"text","text":"deploy {\"target\":\"A\"}: There is no agent )"
-                       R"(\"x\""}])");
+    EXPECT_EQ(text_in(d), R"([{"type":"text","text":"deploy {\"target\":\"A\"}: There is no agent )"
+                          R"(\"x\""}])");
     EXPECT_TRUE(state.tasks.empty());
 }
 
@@ -89,7 +89,7 @@ TEST_F(CallTask, Cancelled_IsReported) {
     cancel.what = TaskAsk::What::cancel;
     cancel.task = task_id(id, 1);
     Decision const d = when(cancel);
-    EXPECT_NE(told(d).find("cancelled"), std::string::npos);
+    EXPECT_NE(text_in(d).find("cancelled"), std::string::npos);
     EXPECT_TRUE(state.tasks.empty());
 }
 

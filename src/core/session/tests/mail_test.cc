@@ -141,7 +141,7 @@ TEST_F(MailTest, E6_ConversationOverItsHops_IsQuarantined) {
     Decision const decision = receive(late);
     EXPECT_EQ(types(decision), "mail_received");
     EXPECT_EQ(first<MailReceived>(decision).hold, MailHold::quarantined);
-    EXPECT_TRUE(decision.answer->held);
+    EXPECT_TRUE(decision.answer->quarantined);
     EXPECT_EQ(given.what_class(), "idle") << "quarantined, not stuck: nothing is outstanding";
     EXPECT_FALSE(wake_at(given.state));
     // A person releases it.
@@ -361,12 +361,12 @@ TEST_F(MailOfAChild, E7_PolicySet_ParentIsNotified) {
     EXPECT_EQ(types(decision), "mail_received mail_sent turn_started model_requested");
     ASSERT_EQ(decision.posts.size(), 1u);
     EXPECT_EQ(decision.posts[0].to, other(4));
-    Mail const& told = std::get<Mail>(decision.posts[0].what);
-    EXPECT_EQ(told.text,
+    Mail const& notice = std::get<Mail>(decision.posts[0].what);
+    EXPECT_EQ(notice.text,
               "Mail to your task " + task_id(other(4), 3) + " from ann: the build is red");
-    EXPECT_EQ(told.from, given.id);
-    EXPECT_EQ(told.conversation, deep.conversation);
-    EXPECT_EQ(told.hops, 4u) << "a circle through parents becomes idle too";
+    EXPECT_EQ(notice.from, given.id);
+    EXPECT_EQ(notice.conversation, deep.conversation);
+    EXPECT_EQ(notice.hops, 4u) << "a circle through parents becomes idle too";
     // A repeat is a duplicate; the parent is notified once.
     Decision const again = receive(deep);
     EXPECT_EQ(said(again), "duplicate");
@@ -388,10 +388,10 @@ TEST_F(MailOfAChild, E7_LongMail_IsCutBetweenCharacters) {
     while (text.size() < limits::mail_bytes_max - 2) text += "\u00e4";
     Decision const decision = receive(text);
     ASSERT_EQ(decision.posts.size(), 1u);
-    std::string const& told = std::get<Mail>(decision.posts[0].what).text;
-    EXPECT_LE(told.size(), limits::mail_bytes_max);
-    EXPECT_GT(told.size(), limits::mail_bytes_max - 3);
-    EXPECT_EQ(told.back(), '\xa4') << "the last one is whole";
+    std::string const& notice = std::get<Mail>(decision.posts[0].what).text;
+    EXPECT_LE(notice.size(), limits::mail_bytes_max);
+    EXPECT_GT(notice.size(), limits::mail_bytes_max - 3);
+    EXPECT_EQ(notice.back(), '\xa4') << "the last one is whole";
 }
 
 class MailWithATime : public MailTest {

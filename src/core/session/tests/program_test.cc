@@ -21,15 +21,15 @@ public:
         (void)prompt("please");
     }
     Decision says(std::string const& text, bool begins = true) {
-        News news{NewsKind::message, parts(text), begins};
-        return tells(std::move(news));
+        AgentOutput output{AgentOutputKind::message, parts(text), begins};
+        return tells(std::move(output));
     }
     Decision works(std::string const& id, AgentToolStatus status) {
-        return tells({NewsKind::tool, json("{}"), false, id, "ls", status});
+        return tells({AgentOutputKind::tool, json("{}"), false, id, "ls", status});
     }
-    Decision tells(News news) {
-        return when(AgentNews{turn().no, turn().step, turn().attempt, turn().program.updates + 1,
-                              std::move(news)});
+    Decision tells(AgentOutput output) {
+        return when(AgentReport{turn().no, turn().step, turn().attempt, turn().program.updates + 1,
+                                std::move(output)});
     }
     Decision asks(std::uint32_t ask = 1, std::string const& input = R"({"cmd":"rm"})") {
         CallSpec spec;
@@ -54,7 +54,7 @@ public:
         reply.updates = turn().program.updates;
         reply.usage = {10, 5, 0};
         reply.spent = spent;
-        reply.last = News{NewsKind::message, parts(text), true};
+        reply.last = AgentOutput{AgentOutputKind::message, parts(text), true};
         return when(std::move(reply));
     }
     Decision fails(AgentFailure::How how = AgentFailure::How::died) {
@@ -115,7 +115,7 @@ TEST(Program, Intent_HasAMarkerForEachAttempt) {
 
 TEST(Program, Updates_AreStoredInOrderAndOnce) {
     Program given;
-    AgentNews second{1, 1, 1, 2, {NewsKind::message, Given::parts("b"), false}};
+    AgentReport second{1, 1, 1, 2, {AgentOutputKind::message, Given::parts("b"), false}};
     EXPECT_EQ(said(given.when(second)), "not_ready");
     EXPECT_EQ(types(given.says("a")), "agent_update");
     EXPECT_EQ(types(given.when(second)), "agent_update");
@@ -145,7 +145,7 @@ TEST(Program, DeathDuringATurn_OpenToolsAreUnknown) {
     EXPECT_TRUE(first<AgentDetached>(died).retry_at);
     EXPECT_EQ(activity(given.state), Activity::retry);
     EXPECT_EQ(types(given.later(Duration(2'000))), "agent_prompted");
-    EXPECT_TRUE(agent_context(given.state).turn.heard);
+    EXPECT_TRUE(agent_context(given.state).turn.prompt_received);
     EXPECT_EQ(agent_context(given.state).turn.lost.size(), 1U);
     EXPECT_EQ(given.broken(), "");
 }
@@ -186,7 +186,7 @@ TEST(Program, OnRestartAsk_PausesUntilAPersonResumes) {
     EXPECT_EQ(given.state.lifecycle, Lifecycle::paused);
     EXPECT_EQ(types(given.later(Duration(600'000))), "");
     EXPECT_EQ(types(given.move(Move::To::resume)), "status_changed agent_prompted");
-    EXPECT_TRUE(agent_context(given.state).turn.go_on);
+    EXPECT_TRUE(agent_context(given.state).turn.continues);
     EXPECT_EQ(given.broken(), "");
 }
 
@@ -296,7 +296,7 @@ TEST(Program, Approval_SentBeforeTheDeath_AsksAgainAndSaysSo) {
     (void)given.works("t1", AgentToolStatus::in_progress);
     EXPECT_EQ(types(given.restart()), "detached agent_prompted");
     ASSERT_EQ(agent_context(given.state).turn.permissions.size(), 1U);
-    EXPECT_TRUE(agent_context(given.state).turn.permissions[0].told);
+    EXPECT_TRUE(agent_context(given.state).turn.permissions[0].may_be_used);
     Decision const again = given.asks(1);
     EXPECT_EQ(types(again), "agent_asked");
     EXPECT_NE(first<AgentAsked>(again).terms->message.find("may have run already"),
@@ -460,7 +460,7 @@ TEST(Program, UnsentInput_GoesWithTheNextPrompt) {
 TEST(Program, UpdateAfterTheAnswer_IsKept) {
     Program given;
     (void)given.answers();
-    AgentNews late{1, 1, 1, 0, {NewsKind::message, Given::parts("late"), true}};
+    AgentReport late{1, 1, 1, 0, {AgentOutputKind::message, Given::parts("late"), true}};
     Decision const decision = given.when(late);
     EXPECT_EQ(types(decision), "agent_update");
     EXPECT_EQ(decision.events.front().turn, 1U);
@@ -470,7 +470,8 @@ TEST(Program, UpdateAfterTheAnswer_IsKept) {
 TEST(Program, UnpromptedUpdate_IsATurnOfItsOwn) {
     Program given;
     (void)given.answers();
-    AgentNews const late{1, 1, 1, 0, {NewsKind::message, Given::parts("late"), true}, true};
+    AgentReport const late{1,   1, 1, 0, {AgentOutputKind::message, Given::parts("late"), true},
+                           true};
     Decision const decision = given.when(late);
     EXPECT_EQ(types(decision), "input_received turn_started agent_update turn_ended");
     EXPECT_EQ(first<TurnStarted>(decision).cause, InputSource::external);
@@ -493,7 +494,7 @@ TEST(Program, TypedInItsTerminal_IsATurnOfItsOwn) {
     EXPECT_EQ(first<TurnStarted>(decision).cause, InputSource::external);
     EXPECT_EQ(first<InputReceived>(decision).parts, Given::parts("and tests"));
     EXPECT_EQ(types(given.when(typed)), "") << "it is there already";
-    AgentNews const late{1, 1, 1, 0, {NewsKind::message, Given::parts("yes"), true}, true};
+    AgentReport const late{1, 1, 1, 0, {AgentOutputKind::message, Given::parts("yes"), true}, true};
     EXPECT_EQ(given.when(late).events.front().turn, 2U) << "what it says then belongs to it";
     EXPECT_EQ(types(given.when(AgentTyped{Given::parts("more"), 701})),
               "input_received turn_started turn_ended");
@@ -555,7 +556,7 @@ TEST(Program, TypedBeforeAnyPrompt_AttachesTheSession) {
     EXPECT_EQ(given.state.acp_session, "s1");
     EXPECT_EQ(types(given.when(AgentTyped{Given::parts("hello"), 5})),
               "input_received turn_started turn_ended");
-    AgentNews const late{0, 0, 0, 0, {NewsKind::message, Given::parts("hi"), true}, true};
+    AgentReport const late{0, 0, 0, 0, {AgentOutputKind::message, Given::parts("hi"), true}, true};
     EXPECT_EQ(types(given.when(late)), "agent_update");
     EXPECT_EQ(given.broken(), "");
 }
@@ -572,7 +573,8 @@ TEST(Program, TypedWithAFullQueue_IsTakenLater) {
 TEST(Program, FailedTurn_CanStillBeRetried) {
     Program given;
     (void)given.fails(AgentFailure::How::refused);
-    AgentNews const late{1, 1, 1, 0, {NewsKind::message, Given::parts("late"), true}, true};
+    AgentReport const late{1,   1, 1, 0, {AgentOutputKind::message, Given::parts("late"), true},
+                           true};
     EXPECT_EQ(types(given.when(late)), "agent_update");
     EXPECT_TRUE(given.state.last_turn->failed);
 }
@@ -581,7 +583,9 @@ TEST(Program, OldAttempt_IsIgnored) {
     Program given;
     (void)given.restart();
     EXPECT_EQ(types(given.when(AgentReply{.turn = 1, .step = 1, .attempt = 1})), "");
-    EXPECT_EQ(types(given.when(AgentNews{1, 1, 1, 1, {NewsKind::message, Given::parts("x")}})), "");
+    EXPECT_EQ(
+        types(given.when(AgentReport{1, 1, 1, 1, {AgentOutputKind::message, Given::parts("x")}})),
+        "");
     EXPECT_EQ(types(given.when(AgentFailure{1, 1, 1, {"a", "b"}, AgentFailure::How::died})), "");
 }
 

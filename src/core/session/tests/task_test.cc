@@ -210,8 +210,8 @@ TEST_F(TaskTest, BlockingCall_TimesOut_SaysThatANoticeWillCome) {
                   " has not ended within 60000 ms. You will be notified when it has ended.\"");
     EXPECT_TRUE(state.tasks.at(1).notify);
     (void)reply();
-    Decision const told = ends(1, 2, "now");
-    EXPECT_EQ(first<InputReceived>(told).task, 1u);
+    Decision const ended = ends(1, 2, "now");
+    EXPECT_EQ(first<InputReceived>(ended).task, 1u);
 }
 
 TEST_F(TaskTest, BlockingCall_EndAndDeadlineTogether_ReportOnce) {

@@ -15,7 +15,7 @@ protected:
     }
     Decision lets(Json context = {}) { return when(TurnOutcome{1, false, {}, std::move(context)}); }
     Decision refuses() { return when(TurnOutcome{1, false, "not today", {}}); }
-    Decision told(TurnNo turn = 1) { return when(TurnOutcome{turn, true}); }
+    Decision after_hooks_ran(TurnNo turn = 1) { return when(TurnOutcome{turn, true}); }
 
     Decision started;
 };
@@ -53,7 +53,7 @@ TEST_F(TurnTest, InterceptorsRefusal_EndsTheTurnUnasked) {
     EXPECT_EQ(first<TurnEnded>(d).finish, FinishReason::error);
     EXPECT_EQ(first<TurnEnded>(d).error->code, "refused");
     EXPECT_EQ(first<TurnEnded>(d).error->message, "not today");
-    EXPECT_EQ(types(told()), "turn_told");
+    EXPECT_EQ(types(after_hooks_ran()), "turn_told");
     EXPECT_EQ(what_class(), "idle");
     // A retry asks them again and begins with the first step.
     EXPECT_EQ(types(move(Move::To::retry)), "turn_started");
@@ -81,10 +81,10 @@ TEST_F(TurnTest, EndOfTheTurn_NotifiesInterceptorsOnce) {
     EXPECT_EQ(ask->usage.input_tokens, 10);
     EXPECT_EQ(wake_at(state), from_ms(0)) << "a new process tells them";
     EXPECT_EQ(types(restart()), "");
-    auto const d = told();
+    auto const d = after_hooks_ran();
     EXPECT_EQ(types(d), "turn_told");
     EXPECT_EQ(d.events[0].turn, 1U);
-    EXPECT_EQ(types(told()), "");
+    EXPECT_EQ(types(after_hooks_ran()), "");
     EXPECT_EQ(wake_at(state), std::nullopt);
 }
 
@@ -93,7 +93,7 @@ TEST_F(TurnTest, CancelWhileInterceptorsAreAsked_EndsTheTurn) {
     EXPECT_EQ(types(cancel_turn()), "turn_ended");
     EXPECT_EQ(find_effect<AskTurn>()->finish, FinishReason::cancelled);
     EXPECT_EQ(types(lets()), "") << "too late";
-    EXPECT_EQ(types(told()), "turn_told");
+    EXPECT_EQ(types(after_hooks_ran()), "turn_told");
 }
 
 TEST_F(TurnTest, NextTurn_DoesNotWaitForNotifications) {
@@ -103,7 +103,7 @@ TEST_F(TurnTest, NextTurn_DoesNotWaitForNotifications) {
     EXPECT_EQ(types(reply()), "model_replied turn_ended turn_started");
     EXPECT_EQ(turn().no, 2U);
     EXPECT_EQ(types(when(TurnOutcome{2, false})), "turn_checked model_requested");
-    auto const d = told();
+    auto const d = after_hooks_ran();
     EXPECT_EQ(types(d), "turn_told");
     EXPECT_EQ(d.events[0].turn, 1U);
 }
@@ -116,21 +116,21 @@ TEST_F(TurnTest, TooManyPendingNotifications_NoTurnBegins) {
         (void)reply();
     }
     EXPECT_EQ(types(prompt("one more")), "input_received");
-    EXPECT_EQ(types(told(3)), "turn_told turn_started model_requested");
+    EXPECT_EQ(types(after_hooks_ran(3)), "turn_told turn_started model_requested");
 }
 
 TEST_F(TurnTest, DeletedSession_NotifiesNothing) {
     begin();
     (void)when(Delete{});
     EXPECT_TRUE(outstanding(state).empty());
-    EXPECT_EQ(said(told()), "not_found");
+    EXPECT_EQ(said(after_hooks_ran()), "not_found");
 }
 
 TEST_F(TurnTest, EndedSession_NotifiesAndSleeps) {
     begin();
     EXPECT_EQ(types(move(Move::To::end)), "turn_ended session_ended");
     EXPECT_EQ(wake_at(state), from_ms(0));
-    EXPECT_EQ(types(told()), "turn_told");
+    EXPECT_EQ(types(after_hooks_ran()), "turn_told");
     EXPECT_EQ(wake_at(state), std::nullopt);
 }
 

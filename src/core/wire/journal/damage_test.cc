@@ -113,15 +113,15 @@ std::string damaged(std::string const& frame, Chance& chance) {
 TEST(Damage, Journal_OfAnyKind_IsReadOrRefused) {
     std::size_t read = 0, refused = 0;
     for (std::uint32_t seed = 0; seed < 60; ++seed) {
-        auto const told = testing::story(seed, 30);
-        std::string const frame = pack(told.id, testing::records_of(told));
-        ASSERT_TRUE(fold(told.id, frame));
+        auto const sample = testing::story(seed, 30);
+        std::string const frame = pack(sample.id, testing::records_of(sample));
+        ASSERT_TRUE(fold(sample.id, frame));
         Chance chance(seed);
         for (int i = 0; i < 60; ++i) {
             SCOPED_TRACE(std::to_string(seed) + "." + std::to_string(i));
             std::string bytes = damaged(frame, chance);
             if (i % 3 == 0) bytes = damaged(bytes, chance);
-            auto state = fold(told.id, bytes);
+            auto state = fold(sample.id, bytes);
             ++(state ? read : refused);
             if (state) go_on(*std::move(state));
         }
@@ -133,15 +133,15 @@ TEST(Damage, Journal_OfAnyKind_IsReadOrRefused) {
 TEST(Damage, Snapshot_OfAnyKind_IsReadOrRefused) {
     std::size_t read = 0, refused = 0;
     for (std::uint32_t seed = 0; seed < 60; ++seed) {
-        auto const told = testing::story(seed, 30);
-        std::string const text = write_state(told.state);
+        auto const sample = testing::story(seed, 30);
+        std::string const text = write_state(sample.state);
         Chance chance(seed);
         for (int i = 0; i < 60; ++i) {
             SCOPED_TRACE(std::to_string(seed) + "." + std::to_string(i));
             std::string bytes = text;
             for (std::size_t n = chance() % 3 + 1; n > 0; --n) bytes = bent(bytes, chance);
             if (i % 5 == 0) bytes[chance() % bytes.size()] = 'x';
-            auto state = read_state(told.id, bytes);
+            auto state = read_state(sample.id, bytes);
             bool const sound = state && check_sound(*state);
             ++(sound ? read : refused);
             if (sound) go_on(*std::move(state));
@@ -153,24 +153,24 @@ TEST(Damage, Snapshot_OfAnyKind_IsReadOrRefused) {
 
 // As stored by a release that did not check a model's arguments.
 TEST(Damage, Journal_WithTruncatedArguments_IsRefused) {
-    auto const told = testing::story(3, 30);
-    std::string frame = pack(told.id, testing::records_of(told));
+    auto const sample = testing::story(3, 30);
+    std::string frame = pack(sample.id, testing::records_of(sample));
     std::size_t const at = frame.find("\"input\":{");
     ASSERT_NE(at, std::string::npos);
     frame.insert(at + 9, "{\"what\":\"a\"");
-    auto const state = fold(told.id, frame);
+    auto const state = fold(sample.id, frame);
     ASSERT_FALSE(state);
     EXPECT_EQ(state.error().code, Code::internal);
-    EXPECT_TRUE(state.error().detail.contains(told.id.text())) << state.error().detail;
+    EXPECT_TRUE(state.error().detail.contains(sample.id.text())) << state.error().detail;
 }
 
 TEST(Damage, Journal_WithValuesOfAnOlderRelease_IsRead) {
-    auto const told = testing::story(3, 30);
-    std::string frame = pack(told.id, testing::records_of(told));
+    auto const sample = testing::story(3, 30);
+    std::string frame = pack(sample.id, testing::records_of(sample));
     std::size_t const at = frame.find("\"parts\":[{");
     ASSERT_NE(at, std::string::npos);
     frame.insert(at + 10, "\"k\":\"\xff\",\"k\":1e999,");
-    EXPECT_TRUE(fold(told.id, frame));
+    EXPECT_TRUE(fold(sample.id, frame));
 }
 
 TEST(Damage, OutboxMessages_OfAnyKind_AreReadOrRefused) {

@@ -46,10 +46,10 @@ Json joined_parts(Json const& before, Json const& more) {
 Json joined_members(Json const& before, Json const& more) {
     json::Writer out;
     out.begin_object();
-    std::set<std::string, std::less<>> said;
+    std::set<std::string, std::less<>> written;
     for (Json const* const object : {&more, &before}) {
         json::View(*object).members([&](std::string_view name, json::View value) {
-            if (said.insert(std::string(name)).second) out.member_raw(name, value.raw());
+            if (written.insert(std::string(name)).second) out.member_raw(name, value.raw());
         });
     }
     return out.end_object().json();
@@ -352,8 +352,8 @@ struct HistoryFold {
     }
     void operator()(AgentDetached const&) const { lose_tools(); }
     void operator()(AgentUpdate const& e) const {
-        if (e.what.kind == NewsKind::plan) return;
-        if (e.what.kind == NewsKind::tool) return describe_tool(e);
+        if (e.what.kind == AgentOutputKind::plan) return;
+        if (e.what.kind == AgentOutputKind::tool) return describe_tool(e);
         MessageView& message = program_message(e.message, e.turn);
         message.parts =
             message.parts.text() == "[]" ? e.what.body : joined_parts(message.parts, e.what.body);
@@ -524,7 +524,7 @@ private:
 
 namespace {
 
-// Whether the message or call of an event was seen.
+// Decides whether the message or call of an event was seen.
 struct Seen {
     History const& h;
 

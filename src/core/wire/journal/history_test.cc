@@ -241,16 +241,16 @@ TEST_F(HistoryTest, CloseCallsAfter_OpenCalls_BecomeErrors) {
 TEST(HistoryProperty, AnyScenario_AgreesWithTheState) {
     for (std::uint32_t seed = 0; seed < 200; ++seed) {
         SCOPED_TRACE(seed);
-        auto const told = wire::testing::story(seed, 50);
-        History const h = wire::testing::history_of(told);
-        State const& state = told.state;
+        auto const sample = wire::testing::story(seed, 50);
+        History const h = wire::testing::history_of(sample);
+        State const& state = sample.state;
         EXPECT_EQ(wire::testing::listed(h), message_count(state));
         EXPECT_EQ(h.calls().size(), state.calls_ever);
         EXPECT_EQ(h.turns().size(), state.turns);
         for (auto const& [no, call] : h.calls()) {
             EXPECT_EQ(call.settled == 0, state.calls.contains(no)) << "call " << no;
         }
-        for (auto const& [pending, receipt] : told.archive.receipts) {
+        for (auto const& [pending, receipt] : sample.archive.receipts) {
             ASSERT_NE(h.pause(pending), nullptr);
             EXPECT_EQ(h.pause(pending)->receipt, receipt);
         }

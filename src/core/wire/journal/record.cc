@@ -87,7 +87,7 @@ RecordPtr record(SessionId const& session, Event event) {
 
 namespace {
 
-// What a record takes beside its data: type, time, turn and activity.
+// The size of a record without its data: type, time, turn and activity.
 constexpr std::size_t envelope_bytes = 80;
 
 void append_signed(std::string& out, std::int64_t number) {

@@ -259,9 +259,9 @@ void add_agent_events(AddEvent const& add) {
     add(AgentPrompted{1, 2, 41, 5, "dormouse:x/3.1.2"});
     add(AgentAttached{"ses_1", "load", "opencode 1.18", true, "plan"});
     add(AgentDetached{{"agent_crashed", "exit 1"}, at(1'000), {"a", "b"}, true});
-    add(AgentUpdate{2, 3, 3, 12, {NewsKind::message, Json::trusted("[]"), true}});
+    add(AgentUpdate{2, 3, 3, 12, {AgentOutputKind::message, Json::trusted("[]"), true}});
     add(AgentUpdate{
-        2, 4, 3, 0, {NewsKind::tool, value, false, "t1", "ls", AgentToolStatus::failed}});
+        2, 4, 3, 0, {AgentOutputKind::tool, value, false, "t1", "ls", AgentToolStatus::failed}});
     add(AgentReplied{1, 2, FinishReason::length, {1, 2, 3}, {{"USD", 1250}}});
     add(AgentAsked{pending(), rich_call(), 1, 12, rich_pause(), at(9'000)});
     add(BudgetReached{pending(), rich_call(), 1, 12, rich_pause(), at(9'000)});
@@ -381,9 +381,9 @@ TEST(Record, EventsWithoutLaterFields_ReadAsBefore) {
 
 TEST(Record, EventsOfAScenario_RoundTripInOneFrame) {
     for (std::uint32_t seed = 0; seed < 60; ++seed) {
-        auto const told = testing::story(seed, 40);
-        auto const records = testing::records_of(told);
-        auto const back = unpack(told.id, 1, pack(told.id, records));
+        auto const sample = testing::story(seed, 40);
+        auto const records = testing::records_of(sample);
+        auto const back = unpack(sample.id, 1, pack(sample.id, records));
         ASSERT_TRUE(back);
         ASSERT_EQ(back->size(), records.size());
         for (std::size_t i = 0; i < records.size(); ++i) {

@@ -12,8 +12,8 @@ namespace dormouse::wire {
 inline constexpr std::size_t view_messages_max = 1'000;
 inline constexpr std::size_t view_messages_leave = 100;
 
-// What a request with `view_seq` sees. REQUIRES: `history` holds at least the records up to
-// view_seq.
+// Returns the messages that a request with `view_seq` sees. REQUIRES: `history` holds at least the
+// records up to view_seq.
 [[nodiscard]] session::ModelView model_view(History const& history, Seq view_seq);
 
 // The two steps of model_view(): all messages; then drops the oldest ones, by the hundred.

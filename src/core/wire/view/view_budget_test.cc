@@ -45,7 +45,7 @@ ViewCall call(CallNo no, bool open) {
     out.open = open;
     return out;
 }
-std::string told(ModelView const& view) {
+std::string shown_text(ModelView const& view) {
     std::string out;
     for (ViewMessage const& message : view.messages) {
         std::string const text = json::View(message.parts).at_pointer("/0/text").string_or("late");
@@ -55,7 +55,7 @@ std::string told(ModelView const& view) {
 }
 std::string fitted(ModelView view, std::uint64_t tokens) {
     fit(view, tokens);
-    return told(view);
+    return shown_text(view);
 }
 
 TEST(ViewBudget, View_WithinItsBudget_IsUnchanged) {

@@ -19,10 +19,10 @@ struct Asked {
 };
 
 // The views of all requests, each built when the request was made.
-std::vector<Asked> requests_of(session::testing::Given const& told) {
+std::vector<Asked> requests_of(session::testing::Given const& sample) {
     std::vector<Asked> out;
-    History history(told.id);
-    for (RecordPtr const& one : testing::records_of(told)) {
+    History history(sample.id);
+    for (RecordPtr const& one : testing::records_of(sample)) {
         history.add(*one);
         if (auto const* asked = std::get_if<ModelRequested>(&one->event.body)) {
             out.push_back(
@@ -61,9 +61,9 @@ TEST(ViewProperty, View_OnlyGrowsAtItsEnd) {
 // A view is a function of its view_seq: later events do not change it.
 TEST(ViewProperty, View_FromTheWholeJournal_EqualsTheEarlierView) {
     for (std::uint32_t seed = 0; seed < stories; ++seed) {
-        auto const told = testing::story(seed, steps);
-        History const whole = testing::history_of(told);
-        for (Asked const& asked : requests_of(told)) {
+        auto const sample = testing::story(seed, steps);
+        History const whole = testing::history_of(sample);
+        for (Asked const& asked : requests_of(sample)) {
             EXPECT_EQ(testing::view_text(model_view(whole, asked.view_seq)), asked.view)
                 << "story " << seed;
         }
@@ -97,9 +97,9 @@ std::map<CallNo, Answers> answers_in(ModelView const& view) {
 TEST(ViewProperty, EveryCall_IsAnsweredOnceAndItsOutcomeIsReported) {
     for (std::uint32_t seed = 0; seed < stories; ++seed) {
         SCOPED_TRACE(seed);
-        auto const told = testing::story(seed, steps);
-        History const history = testing::history_of(told);
-        Seq const head = told.state.head;
+        auto const sample = testing::story(seed, steps);
+        History const history = testing::history_of(sample);
+        Seq const head = sample.state.head;
         auto const answers = answers_in(model_view(history, head));
         for (auto const& [no, call] : history.calls()) {
             // The model did not make it, and does not see that a person was asked.
@@ -115,9 +115,9 @@ TEST(ViewProperty, EveryCall_IsAnsweredOnceAndItsOutcomeIsReported) {
 
 TEST(ViewProperty, Calls_AreAnsweredInTheOrderOfTheReply) {
     for (std::uint32_t seed = 0; seed < stories; ++seed) {
-        auto const told = testing::story(seed, steps);
+        auto const sample = testing::story(seed, steps);
         for (ViewMessage const& message :
-             model_view(testing::history_of(told), told.state.head).messages) {
+             model_view(testing::history_of(sample), sample.state.head).messages) {
             EXPECT_TRUE(std::ranges::is_sorted(message.calls, {}, &ViewCall::call))
                 << "story " << seed;
         }

@@ -194,7 +194,7 @@ TEST_F(View, Fork_BeginsWithItsGivenMessages) {
                      "user: continue"}));
 }
 
-History told(std::vector<Event::Body> bodies) {
+History history_with(std::vector<Event::Body> bodies) {
     SessionId const id = SessionId::make(7, {});
     History out(id);
     Seq seq = 0;
@@ -212,7 +212,8 @@ TEST(ViewLimit, Messages_OfExactlyTheLimit_LoseTheOldestHundred) {
         input.parts = Given::parts("go");
         Forked forked;
         forked.messages = Json::trusted(messages + "]");
-        return model_view(told({SessionCreated{}, forked, input, TurnStarted{1, 3, {}, {}}}), 4)
+        return model_view(
+                   history_with({SessionCreated{}, forked, input, TurnStarted{1, 3, {}, {}}}), 4)
             .messages.size();
     };
     EXPECT_EQ(count(view_messages_max - 2), view_messages_max - 1);

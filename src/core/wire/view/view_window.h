@@ -23,7 +23,7 @@ struct WindowRule {
 };
 inline constexpr WindowRule window_rule{};
 
-// What the state knows of the journal.
+// The end of a journal, as the state knows it.
 struct JournalEnd {
     SessionId session;
     Seq head = 0;
@@ -33,8 +33,9 @@ struct JournalEnd {
 };
 [[nodiscard]] JournalEnd journal_end(session::State const& state);
 
-// What a request with `view_seq` sees, computed from the newest records of the journal (without
-// gaps, up to `end.head`) and earlier inputs, which `input` reads. nullopt: needs more records.
+// Returns the messages that a request with `view_seq` sees, computed from the newest records of the
+// journal (without gaps, up to `end.head`) and earlier inputs, which `input` reads. nullopt: needs
+// more records.
 using ReadInput = std::function<Result<RecordPtr>(Seq)>;
 [[nodiscard]] Result<std::optional<session::ModelView>> view_of_newest(
     JournalEnd const& end, std::span<RecordPtr const> newest, Seq view_seq, ReadInput const& input,

@@ -15,12 +15,12 @@ namespace {
 using namespace dormouse::session;
 
 // A journal, and what its state says of its end after each event.
-struct Told {
+struct Sample {
     SessionId id;
     std::vector<RecordPtr> records;
     std::vector<JournalEnd> ends;
 
-    explicit Told(session::testing::Given const& given)
+    explicit Sample(session::testing::Given const& given)
         : id(given.id), records(testing::records_of(given)) {
         State state;
         state.id = id;
@@ -92,17 +92,17 @@ session::testing::Given life(std::uint32_t seed, int turns) {
 // However much is read, the result is the end of the whole view, and always the same.
 TEST(ViewWindow, AnyPartOfAnyScenario_GivesTheEndOfTheWholeView) {
     WindowRule const rule{8, 12};
-    std::size_t told_short = 0, inputs = 0;
+    std::size_t shorter = 0, inputs = 0;
     for (std::uint32_t seed = 0; seed < 25; ++seed) {
-        Told told(life(seed, 40));
-        for (RecordPtr const& one : told.records) {
+        Sample sample(life(seed, 40));
+        for (RecordPtr const& one : sample.records) {
             auto const* const asked = std::get_if<ModelRequested>(&one->event.body);
             if (!asked) continue;
             Seq const head = one->event.seq;
-            auto const whole = testing::view_text(told.whole(head, asked->view_seq));
+            auto const whole = testing::view_text(sample.whole(head, asked->view_seq));
             std::optional<std::vector<std::string>> first;
             for (std::size_t count = 8; count < 2 * head; count *= 2) {
-                auto const view = told.newest(head, count, asked->view_seq, rule);
+                auto const view = sample.newest(head, count, asked->view_seq, rule);
                 if (!view) continue;
                 auto const shown = testing::view_text(*view);
                 ASSERT_GE(shown.size(), rule.messages_min);
@@ -111,13 +111,13 @@ TEST(ViewWindow, AnyPartOfAnyScenario_GivesTheEndOfTheWholeView) {
                     << "story " << seed << ", request " << head << ", " << count << " records";
                 if (!first) first = shown;
                 ASSERT_EQ(*first, shown) << "story " << seed << ", request " << head;
-                told_short += shown.size() < whole.size() ? 1 : 0;
+                shorter += shown.size() < whole.size() ? 1 : 0;
             }
             if (whole.size() < rule.messages_min) EXPECT_FALSE(first);
         }
-        inputs += told.inputs_read;
+        inputs += sample.inputs_read;
     }
-    EXPECT_GT(told_short, 100U);
+    EXPECT_GT(shorter, 100U);
     EXPECT_GT(inputs, 0U);
 }
 
@@ -144,17 +144,17 @@ TEST(ViewWindow, BeginningOfTheView_MovesSeldomAndForward) {
     WindowRule const rule{40, 50};
     std::size_t moves = 0, views = 0;
     for (std::uint32_t seed = 0; seed < 1; ++seed) {
-        Told told(busy_talk(seed, 100));
+        Sample sample(busy_talk(seed, 100));
         std::size_t before = 0;
-        for (RecordPtr const& one : told.records) {
+        for (RecordPtr const& one : sample.records) {
             auto const* const asked = std::get_if<ModelRequested>(&one->event.body);
             if (!asked) continue;
             Seq const head = one->event.seq;
-            auto const view = told.newest(head, head, asked->view_seq, rule);
+            auto const view = sample.newest(head, head, asked->view_seq, rule);
             if (!view) continue;
             EXPECT_LE(view->messages.size(), 80U);
             std::size_t const left =
-                told.whole(head, asked->view_seq).messages.size() - view->messages.size();
+                sample.whole(head, asked->view_seq).messages.size() - view->messages.size();
             EXPECT_GE(left, before) << "story " << seed;
             moves += left != before ? 1 : 0;
             before = left;
@@ -176,8 +176,9 @@ TEST(ViewWindow, TurnOfManySteps_BeginsBetweenTwoOfThem) {
         (void)given.reply({session::testing::plain()});
         (void)given.finish(no);
     }
-    Told told(given);
-    auto const view = told.newest(given.state.head, 200, given.turn().request->view_seq, {20, 40});
+    Sample sample(given);
+    auto const view =
+        sample.newest(given.state.head, 200, given.turn().request->view_seq, {20, 40});
     ASSERT_TRUE(view);
     EXPECT_LT(view->messages.size(), 40U);
     EXPECT_EQ(view->messages.back().calls.front().call, 100U);
@@ -197,8 +198,8 @@ TEST(ViewWindow, CallThatStaysOpen_KeepsItsMessage) {
         (void)given.prompt("and", PromptMode::steer);
         (void)given.reply();
     }
-    Told told(given);
-    EXPECT_FALSE(told.newest(given.state.head, given.state.head, given.state.head, {20, 10}));
+    Sample sample(given);
+    EXPECT_FALSE(sample.newest(given.state.head, given.state.head, given.state.head, {20, 10}));
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ std::vector<std::string> read_names(Body& answer, std::string_view member) {
     return out;
 }
 
-// Whether fewer people than votes are named, so that the call could never be approved.
+// Returns true if fewer people than votes are named, so that the call could never be approved.
 bool too_few(AnswerTerms const& terms) {
     bool const roles = std::ranges::any_of(
         terms.from, [](std::string const& name) { return name.starts_with("role:"); });

@@ -19,7 +19,7 @@ template <class Shown> struct OutcomeSource {
 template <class Shown>
 inline constexpr auto rows<OutcomeSource<Shown>> = object(
     std::same_as<Shown, BriefReceipt> ? "CapabilityAnswer" : "SubmissionAnswer",
-    "How the submission was treated. counted: one of several votes.",
+    "The treatment of the submission. counted: one of several votes.",
     of(&OutcomeSource<Shown>::answer, field("outcome", &Answer::outcome),
        field("duplicate",
              [](Answer const& answer) { return answer.outcome == Answer::Outcome::duplicate; })),
@@ -60,7 +60,7 @@ inline constexpr auto rows<ProgressAnswer> =
                  {.words = "applied duplicate"}),
            field("duplicate", &ProgressAnswer::duplicate, "Its key was used before."));
 
-// What the inbox shows of a call beside the call itself.
+// The fields of a call in the inbox besides the call itself.
 struct InboxSource {
     Ref<State> state;
     Ref<wire::History> history;
@@ -117,7 +117,7 @@ inline constexpr auto rows<InboxSource> = object(
     field("doubtQuestion", &InboxSource::doubt_question,
           "With view=inbox. It asks what became of an attempt that a crash cut off."));
 
-// What a callback URL shows of its call.
+// The fields of a call that its callback URL shows.
 struct CallbackSource {
     PendingId pending;
     wire::PauseView const* pause;  // nullptr: the tool still runs

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-// What the inbox shows of a call in addition to the call itself.
+// The fields of a call in the inbox in addition to the call itself.
 namespace dormouse::http {
 
 using namespace dormouse::session;

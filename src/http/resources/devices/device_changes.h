@@ -1,5 +1,5 @@
 #pragma once
-// Devices that get notifications: changes in the store, and what the webhook pump asks about them.
+// Devices that get notifications: changes in the store, and the queries of the webhook pump.
 
 #include "http/resources/api.h"
 #include "webhook/outgoing.h"
@@ -23,7 +23,7 @@ void remove_device(Api& api, std::string_view type, session::Actor const& by, st
 [[nodiscard]] std::vector<webhook::PushReceiver> push_receivers(Api& api);
 // The device to send to; nullopt: it was removed, or its token has ended.
 [[nodiscard]] std::optional<webhook::PushDevice> push_device_of(Api& api, std::string const& id);
-// Calls `then` with whether the call still waits. What cannot be read is taken to wait.
+// Calls `then` with true if the call still waits. A call that cannot be read counts as waiting.
 void ask_waits(Api& api, PendingId const& pending, port::Fn<void(bool)> then);
 
 }  // namespace dormouse::http

@@ -17,7 +17,7 @@ template <>
 inline constexpr auto rows<DeviceSource> =
     object("Device", "A browser that gets notifications.",
            of(&DeviceSource::row, field("id", &port::DeviceRow::id),
-              field("label", &port::DeviceRow::label, "What the browser called itself."),
+              field("label", &port::DeviceRow::label, "Name that the browser gave itself."),
               field(
                   "service",
                   [](port::DeviceRow const& row) {
@@ -47,9 +47,9 @@ struct DeviceTest {
 };
 template <>
 inline constexpr auto rows<DeviceTest> =
-    object("DeviceTest", "What became of a test notification.",
+    object("DeviceTest", "The result of a test notification.",
            field("taken", &DeviceTest::taken, "The push service took it."),
-           field("status", or_null(&DeviceTest::status), "What it answered; null: nothing."),
+           field("status", or_null(&DeviceTest::status), "Its answer; null: none."),
            field("why", or_null(&DeviceTest::why), "Why it did not take it."),
            field("removed", &DeviceTest::removed,
                  "The push service does not know the device any more, so it was removed."));

@@ -16,7 +16,7 @@ namespace {
 constexpr Duration notified_within{2'000};
 
 struct Posting {
-    port::Letter letter;
+    port::MailDraft draft;
     std::optional<std::string> from;
     std::string project = "default";
 };
@@ -24,20 +24,20 @@ struct Posting {
 void read_receivers(Body& body, json::View text, Posting& out) {
     json::View const to = text["to"];
     if (auto const one = to.string()) {
-        out.letter.to.push_back(*one);
+        out.draft.to.push_back(*one);
     } else if (to.kind() == json::Kind::array) {
         to.elements([&](json::View name) {
             if (name.kind() != json::Kind::string) body.refuse("to", "each must be a string");
-            out.letter.to.push_back(name.string_or(""));
+            out.draft.to.push_back(name.string_or(""));
         });
-        if (out.letter.to.empty()) body.refuse("to", "must not be empty");
+        if (out.draft.to.empty()) body.refuse("to", "must not be empty");
     } else if (to.exists() && !to.is_null()) {
         body.refuse("to", "must be an alias, a session, or an array of them");
     }
-    for (std::string const& name : out.letter.to) {
+    for (std::string const& name : out.draft.to) {
         if (name.empty() || name.size() > 129) body.refuse("to", "names have 1 to 129 characters");
     }
-    if (out.letter.to.size() > 1'000)
+    if (out.draft.to.size() > 1'000)
         body.refuse("to", "must have at most 1000 names; leave it out for all");
 }
 
@@ -46,15 +46,15 @@ std::optional<Posting> read_posting(ExchangePtr const& x) {
     json::View const text(x->body);
     Body body(text, mail_request);
     out.from = body.string("from");
-    out.letter.text = body.string_or_empty("text");
+    out.draft.text = body.string_or_empty("text");
     read_receivers(body, text, out);
     if (auto const reply = body.string("replyTo")) {
-        out.letter.reply_to = parse_mail_id(*reply);
-        if (!out.letter.reply_to) body.refuse("replyTo", "is not the id of a mail");
+        out.draft.reply_to = parse_mail_id(*reply);
+        if (!out.draft.reply_to) body.refuse("replyTo", "is not the id of a mail");
     }
-    if (auto const ttl = body.integer("ttl")) out.letter.ttl = Duration(*ttl);
+    if (auto const ttl = body.integer("ttl")) out.draft.ttl = Duration(*ttl);
     if (auto const resume = body.boolean("resume"))
-        out.letter.wake = *resume ? Wake::always : Wake::never;
+        out.draft.wake = *resume ? Wake::always : Wake::never;
     if (auto const project = x->request.query_value("project")) out.project = *project;
     if (body.error()) {
         x->fail(*body.error());
@@ -66,15 +66,15 @@ std::optional<Posting> read_posting(ExchangePtr const& x) {
 void answer_posted(ExchangePtr const& x, Result<port::MailPosted> const& posted) {
     if (!posted) return x->fail(posted.error());
     if (posted->id.seq == 0) {
-        std::string const why = posted->fates.empty() ? "No other session has an alias."
-                                                      : posted->fates.front().why + ".";
+        std::string const why = posted->deliveries.empty() ? "No other session has an alias."
+                                                           : posted->deliveries.front().why + ".";
         return x->fail({Code::not_found, why});
     }
     MailAnswer answer{text(posted->id), posted->duplicate, {}};
-    for (port::MailFate const& fate : posted->fates) {
-        auto const mail = fate.session ? answer.id : std::nullopt;
+    for (port::MailDelivery const& delivery : posted->deliveries) {
+        auto const mail = delivery.session ? answer.id : std::nullopt;
         answer.receivers.push_back(
-            {fate.name, fate.session, mail, port::text(fate.status), fate.why});
+            {delivery.name, delivery.session, mail, port::text(delivery.status), delivery.why});
     }
     x->json(202, object_text(answer));
 }
@@ -109,7 +109,7 @@ void answer_handed(ExchangePtr const& x, Result<std::vector<Handed>> const& hand
         if (!answer.id) answer.id = id;
         duplicate = duplicate && one.answer->outcome == Answer::Outcome::duplicate;
         answer.receivers.push_back(
-            {one.name, one.session, id, one.answer->held ? "quarantined" : "delivered", ""});
+            {one.name, one.session, id, one.answer->quarantined ? "quarantined" : "delivered", ""});
     }
     if (auto refused = refused_for_now(*handed)) {
         json::Writer out;
@@ -123,8 +123,8 @@ void answer_handed(ExchangePtr const& x, Result<std::vector<Handed>> const& hand
 
 void send_from(Api& api, ExchangePtr const& x, SessionId from, Posting posting) {
     runner::Asker const asker = x->asker();
-    posting.letter.project = posting.project;
-    api.mail().send(from, std::move(posting.letter), {asker.by, asker.idem_key, asker.idem_digest},
+    posting.draft.project = posting.project;
+    api.mail().send(from, std::move(posting.draft), {asker.by, asker.idem_key, asker.idem_digest},
                     notified_within,
                     [x](Result<port::MailPosted> posted) { answer_posted(x, posted); });
 }
@@ -147,8 +147,8 @@ bool in_own_name(ExchangePtr const& x, Posting& posting) {
 // agent is its session's own.
 void bind_to_agents(Api& api, ExchangePtr const& x, Posting& posting) {
     if (!x->principal || x->principal->session || x->principal->may_start_all()) return;
-    posting.letter.reaches = [&gate = api.services().gate,
-                              who = x->principal](std::string const& agent) {
+    posting.draft.reaches = [&gate = api.services().gate,
+                             who = x->principal](std::string const& agent) {
         return who->may_start(agent, gate.runs_programs(agent));
     };
 }
@@ -163,7 +163,7 @@ void post_mail(Api& api, ExchangePtr const& x) {
     if (!posting->from) {
         std::string const project = posting->project;
         return api.mail().hand_in(
-            project, std::move(posting->letter), x->asker(),
+            project, std::move(posting->draft), x->asker(),
             [x](Result<std::vector<Handed>> const& handed) { answer_handed(x, handed); });
     }
     if (auto const id = SessionId::parse(*posting->from))

@@ -27,8 +27,8 @@ inline std::optional<MailText> mail_answered(Mail const& mail) {
 }
 inline MailText mail_conversation(Mail const& mail) { return {mail.conversation}; }
 
-// What is known at once of one receiver.
-struct MailFateSource {
+// The state of one receiver, as far as it is known at once.
+struct MailDeliverySource {
     std::string to;
     std::optional<SessionId> session;
     std::optional<std::string> mail;
@@ -36,17 +36,17 @@ struct MailFateSource {
     std::string reason;
 };
 template <>
-inline constexpr auto rows<MailFateSource> = object(
+inline constexpr auto rows<MailDeliverySource> = object(
     "MailFate", "The delivery to one receiver, as far as it is known.",
-    field("to", &MailFateSource::to), field("sessionID", &MailFateSource::session),
-    field("mailID", &MailFateSource::mail),
-    field("status", &MailFateSource::status, {.words = "queued delivered quarantined failed"}),
-    field("reason", or_null(&MailFateSource::reason)));
+    field("to", &MailDeliverySource::to), field("sessionID", &MailDeliverySource::session),
+    field("mailID", &MailDeliverySource::mail),
+    field("status", &MailDeliverySource::status, {.words = "queued delivered quarantined failed"}),
+    field("reason", or_null(&MailDeliverySource::reason)));
 
 struct MailAnswer {
     std::optional<std::string> id;
     bool duplicate = false;
-    std::vector<MailFateSource> receivers;
+    std::vector<MailDeliverySource> receivers;
 };
 template <>
 inline constexpr auto rows<MailAnswer> =
@@ -91,21 +91,21 @@ struct Inbox {
     std::optional<std::uint64_t> next = {};
 };
 template <>
-inline constexpr auto rows<Inbox> =
-    object("Inbox", "", field("read", &Inbox::read, "How many mails of the inbox have been read."),
-           field("items", &Inbox::items),
-           field("next", &Inbox::next, "The next page begins after this number."));
+inline constexpr auto rows<Inbox> = object(
+    "Inbox", "", field("read", &Inbox::read, "Number of mails of the inbox that have been read."),
+    field("items", &Inbox::items),
+    field("next", &Inbox::next, "The next page begins after this number."));
 
 struct ReleaseAnswer {
     MailText id;
     std::uint64_t released = 0;
 };
 template <>
-inline constexpr auto rows<ReleaseAnswer> =
-    object("ReleaseAnswer", "", field("id", &ReleaseAnswer::id),
-           field("released", &ReleaseAnswer::released, "How many receivers had quarantined it."));
+inline constexpr auto rows<ReleaseAnswer> = object(
+    "ReleaseAnswer", "", field("id", &ReleaseAnswer::id),
+    field("released", &ReleaseAnswer::released, "Number of receivers that had quarantined it."));
 
-// What a mail that was sent says of itself.
+// The fields of a sent mail.
 inline constexpr auto mail_head = std::tuple(
     field("id", mail_text), field("projectID", &Mail::project), field("from", mail_from),
     field("by", &Mail::by), field("text", &Mail::text), field("replyTo", mail_answered),
@@ -128,28 +128,29 @@ inline constexpr auto rows<SentMail> =
            maybe("receivers", &SentMail::receivers),
            maybe("failed", &SentMail::failed, "Receivers to which it could not be delivered."));
 
-struct Fate {
+struct DeliveryStatus {
     MailTarget to;
     std::string_view status = {};  // empty: not known yet
     std::optional<std::string> reason = {};
 };
 template <>
-inline constexpr auto rows<Fate> = object(
-    "", "The state of the delivery to one receiver.",
-    of(&Fate::to, field("sessionID", &MailTarget::session),
-       field("alias", or_null(&MailTarget::alias))),
-    field("status", &Fate::status, {.words = "queued delivered quarantined read expired failed"}),
-    field("reason", &Fate::reason));
+inline constexpr auto rows<DeliveryStatus> =
+    object("", "The state of the delivery to one receiver.",
+           of(&DeliveryStatus::to, field("sessionID", &MailTarget::session),
+              field("alias", or_null(&MailTarget::alias))),
+           field("status", &DeliveryStatus::status,
+                 {.words = "queued delivered quarantined read expired failed"}),
+           field("reason", &DeliveryStatus::reason));
 
 struct MailState {
     Mail mail;
-    std::vector<Fate> fates;
+    std::vector<DeliveryStatus> deliveries;
     std::optional<std::uint64_t> next;
 };
 template <>
 inline constexpr auto rows<MailState> =
-    object("MailState", "A mail and what became of it.", of(&MailState::mail, mail_head),
-           field("receivers", &MailState::fates),
+    object("MailState", "A mail and the state of its deliveries.", of(&MailState::mail, mail_head),
+           field("receivers", &MailState::deliveries),
            field("next", &MailState::next, "The next page of receivers begins after this one."));
 
 }  // namespace dormouse::http

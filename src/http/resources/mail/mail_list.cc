@@ -85,46 +85,46 @@ struct Asking {
     Api& api;
     ExchangePtr x;
     Mail mail;
-    std::vector<Fate> fates;
+    std::vector<DeliveryStatus> deliveries;
     std::optional<std::uint64_t> next;
     std::size_t at = 0;
 };
 
-void answer_fates(Asking const& a) {
-    a.x->json(200, object_text(MailState{a.mail, a.fates, a.next}));
+void answer_deliveries(Asking const& a) {
+    a.x->json(200, object_text(MailState{a.mail, a.deliveries, a.next}));
 }
 
 // Finds the mail in the receiver's state: what no request has seen is in its inbox.
-void read_delivery(Fate& fate, State const& state, MailId const& mail) {
+void read_delivery(DeliveryStatus& delivery, State const& state, MailId const& mail) {
     auto const item = std::ranges::find(state.inbox, mail, &InboxItem::id);
     if (item == state.inbox.end()) {
-        fate.status = "read";
+        delivery.status = "read";
         return;
     }
-    fate.status = item->hold == MailHold::quarantined ? "quarantined" : "delivered";
+    delivery.status = item->hold == MailHold::quarantined ? "quarantined" : "delivered";
     if (item->hold == MailHold::quarantined)
-        fate.reason = "its conversation is too long: a person may release it";
+        delivery.reason = "its conversation is too long: a person may release it";
 }
 
-void next_fate(std::shared_ptr<Asking> const& a) {
-    while (a->at < a->fates.size() && !a->fates[a->at].status.empty()) ++a->at;
-    if (a->at == a->fates.size()) return answer_fates(*a);
-    a->api.services().runner.read_lane(a->fates[a->at].to.session,
-                                       [a](Result<std::shared_ptr<runner::Lane>> lane) {
-                                           Fate& fate = a->fates[a->at];
-                                           if (lane) {
-                                               read_delivery(fate, (*lane)->state(), a->mail.id);
-                                           } else {
-                                               fate.status = "delivered";
-                                               fate.reason = "the session was deleted";
-                                           }
-                                           next_fate(a);
-                                       });
+void next_delivery(std::shared_ptr<Asking> const& a) {
+    while (a->at < a->deliveries.size() && !a->deliveries[a->at].status.empty()) ++a->at;
+    if (a->at == a->deliveries.size()) return answer_deliveries(*a);
+    a->api.services().runner.read_lane(
+        a->deliveries[a->at].to.session, [a](Result<std::shared_ptr<runner::Lane>> lane) {
+            DeliveryStatus& delivery = a->deliveries[a->at];
+            if (lane) {
+                read_delivery(delivery, (*lane)->state(), a->mail.id);
+            } else {
+                delivery.status = "delivered";
+                delivery.reason = "the session was deleted";
+            }
+            next_delivery(a);
+        });
 }
 
 // Mail that the store still has to deliver is queued.
 void ask_store(std::shared_ptr<Asking> const& a, std::size_t first) {
-    auto question = [id = a->mail.id, first, count = a->fates.size()](
+    auto question = [id = a->mail.id, first, count = a->deliveries.size()](
                         port::OutboxStore& store) -> Result<std::vector<bool>> {
         std::vector<bool> waits;
         for (std::size_t n = 0; n < count; ++n) {
@@ -138,26 +138,27 @@ void ask_store(std::shared_ptr<Asking> const& a, std::size_t first) {
               [a](Result<std::vector<bool>> const& waits) {
                   if (!waits) return a->x->fail(waits.error());
                   for (std::size_t n = 0; n < waits->size(); ++n) {
-                      if ((*waits)[n] && a->fates[n].status.empty()) a->fates[n].status = "queued";
+                      if ((*waits)[n] && a->deliveries[n].status.empty())
+                          a->deliveries[n].status = "queued";
                   }
-                  next_fate(a);
+                  next_delivery(a);
               });
 }
 
 void show_sent(std::shared_ptr<Asking> const& a, wire::SentView const& sent, std::size_t after,
                std::size_t limit) {
     auto const& to = sent.what.to;
-    for (std::size_t i = after; i < to.size() && a->fates.size() < limit; ++i) {
-        Fate fate{to[i]};
+    for (std::size_t i = after; i < to.size() && a->deliveries.size() < limit; ++i) {
+        DeliveryStatus delivery{to[i]};
         auto const back = std::ranges::find(sent.bounced, to[i].session,
                                             [](MailBounced const& b) { return b.to.session; });
         if (back != sent.bounced.end()) {
-            fate.status = back->error.code == "expired" ? "expired" : "failed";
-            fate.reason = back->error.message;
+            delivery.status = back->error.code == "expired" ? "expired" : "failed";
+            delivery.reason = back->error.message;
         }
-        a->fates.push_back(std::move(fate));
+        a->deliveries.push_back(std::move(delivery));
     }
-    std::size_t const end = after + a->fates.size();
+    std::size_t const end = after + a->deliveries.size();
     if (end < to.size()) a->next = end;
     ask_store(a, after);
 }
@@ -167,11 +168,11 @@ void show_handed(std::shared_ptr<Asking> const& a, Snapshot const& snapshot,
                  wire::MailView const& mail) {
     a->mail = mail.what.mail;
     State const& state = snapshot.lane->state();
-    Fate fate{{state.id, mail.what.mail->to_alias}};
-    read_delivery(fate, state, a->mail.id);
-    if (mail.expired) fate.status = "expired";
-    a->fates.push_back(std::move(fate));
-    answer_fates(*a);
+    DeliveryStatus delivery{{state.id, mail.what.mail->to_alias}};
+    read_delivery(delivery, state, a->mail.id);
+    if (mail.expired) delivery.status = "expired";
+    a->deliveries.push_back(std::move(delivery));
+    answer_deliveries(*a);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ public:
     McpStream(std::string id, std::string session, std::function<Time()> now)
         : id_(std::move(id)), session_(std::move(session)), now_(std::move(now)), since_(now_()) {}
 
-    // Whether everything that comes after event `seen` is kept.
+    // Returns true if all events after `seen` are kept.
     [[nodiscard]] bool keeps(std::uint64_t seen) const;
     // Sends what comes after event `seen` (0: everything) over this connection from now on, and
     // closes the one before. REQUIRES: keeps(seen).
@@ -35,7 +35,7 @@ public:
     // Nothing comes after this.
     void end();
 
-    // Whether the client has been away for too long, or the stream was forgotten.
+    // Returns true if the client has been away for too long, or the stream was dropped.
     [[nodiscard]] bool given_up() const;
     [[nodiscard]] bool has_ended() const { return ended_; }
     [[nodiscard]] Time ended_at() const { return since_; }
@@ -69,7 +69,7 @@ public:
     // A new stream of this session. `random`: text that no other stream has, without ".".
     [[nodiscard]] McpStreamPtr begin(std::string const& session, std::string_view random,
                                      std::function<Time()> now);
-    // What the header Last-Event-ID names.
+    // The position that the header Last-Event-ID names.
     struct Place {
         McpStreamPtr stream;  // null: it is not kept, or of another session
         std::uint64_t seen = 0;

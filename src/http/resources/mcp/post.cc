@@ -111,8 +111,8 @@ void McpAnswer::begin_session() {
     headers_.emplace_back(session_id_header, session_);
 }
 
-// What the client's user answered to elicitation/create; other responses and notifications need
-// no answer.
+// Handles the answer of the client's user to elicitation/create; other responses and notifications
+// need no answer.
 void McpAnswer::take_response() {
     auto const& first = received_.messages.front();
     bool const elicited = first.kind == Kind::response && !mcp::elicited_call(first.id).empty();

@@ -140,11 +140,11 @@ void add_unwritable(ConcernFacts const& facts, Concerns& out) {
 }
 
 void add_signal(ConcernFacts const& facts, Concerns& out) {
-    if (facts.speechless.empty()) return;
+    if (facts.signal_failure.empty()) return;
     out.push_back({"signal",
                    "this server and the others cannot tell each other at once what they append, "
                    "and ask the database instead: " +
-                       facts.speechless,
+                       facts.signal_failure,
                    "start that Redis server, or correct signal_url in [store]"});
 }
 

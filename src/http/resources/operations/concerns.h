@@ -1,5 +1,5 @@
 #pragma once
-// What an operator should look at before it becomes a problem: part of GET /api/doctor.
+// Conditions that an operator should check before they become problems: part of GET /api/doctor.
 
 #include "http/resources/operations/troubles.h"
 
@@ -23,7 +23,7 @@ struct Concern {
 inline constexpr char const* last_backup_name = "last-backup";
 [[nodiscard]] std::optional<Time> last_backup(std::string const& directory);
 
-// Of a shared store, that a person has not finished yet.
+// An upgrade of a shared store that nobody has finished yet.
 struct Upgrade {
     std::int64_t written = 0;             // the format that is written
     std::int64_t newest = 0;              // the one that is written afterwards
@@ -47,8 +47,8 @@ struct ConcernFacts {
     std::optional<Time> backup = {};
     Time first_start{};
     std::optional<Upgrade> upgrade = {};
-    std::string unwritable = {};  // why the store takes no writes; empty: it does
-    std::string speechless = {};  // why the servers cannot tell each other; empty: they can
+    std::string unwritable = {};      // why the store takes no writes; empty: it does
+    std::string signal_failure = {};  // why the servers cannot tell each other; empty: they can
 };
 
 // Pure.

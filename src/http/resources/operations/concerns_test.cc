@@ -157,7 +157,7 @@ TEST(Concerns, StoreThatTakesNoWrites_IsNamed) {
 
 TEST(Concerns, ServersThatCannotTellEachOther_AreNamed) {
     auto facts = healthy();
-    facts.speechless = "redis://h:1/0: Connection refused";
+    facts.signal_failure = "redis://h:1/0: Connection refused";
     EXPECT_THAT(about(facts), ElementsAre("signal"));
     EXPECT_THAT(concerns_of(facts, noon)[0].why, HasSubstr("Connection refused"));
 }

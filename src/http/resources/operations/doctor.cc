@@ -149,7 +149,7 @@ void add_overdue(Doctor& d, Overdue const& found) {
     d.next_wake = found.next;
 }
 
-// Whether the effective configuration sends links to people.
+// Returns true if the effective configuration sends links to people.
 bool notifies_people(Json const& config) {
     bool found = false;
     json::View(config)["sections"].elements([&](json::View section) {
@@ -169,7 +169,7 @@ std::optional<Upgrade> upgrade_of(Api const& api) {
     return out;
 }
 
-// What is known without reading sessions.
+// Adds the facts that are known without reading sessions.
 void add_facts(Doctor& d, Overdue const& found) {
     Services& services = d.api.services();
     Time const now = services.runner.now();
@@ -196,7 +196,7 @@ void add_facts(Doctor& d, Overdue const& found) {
     facts.upgrade = upgrade_of(d.api);
     auto const refusal = services.unwritable ? services.unwritable() : std::nullopt;
     if (refusal) facts.unwritable = refusal->detail;
-    if (services.speechless) facts.speechless = services.speechless();
+    if (services.signal_failure) facts.signal_failure = services.signal_failure();
     facts.first_start = services.facts.starts.empty() ? now : services.facts.starts.front().started;
 }
 

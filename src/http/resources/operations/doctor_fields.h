@@ -23,10 +23,10 @@ struct Finding {
     std::string next = {};
 };
 template <>
-inline constexpr auto rows<Finding> =
-    object("Finding", "A session that needs attention.", field("sessionID", &Finding::session),
-           maybe("pendingID", &Finding::pending, "The call that the finding is about, if any."),
-           field("why", &Finding::why), field("next", &Finding::next, "What to do."));
+inline constexpr auto rows<Finding> = object(
+    "Finding", "A session that needs attention.", field("sessionID", &Finding::session),
+    maybe("pendingID", &Finding::pending, "The call that the finding is about, if any."),
+    field("why", &Finding::why), field("next", &Finding::next, "The next step for a person."));
 
 // Keeps the first findings and counts all.
 struct Findings {
@@ -51,7 +51,7 @@ struct NeededSignIn {
 template <>
 inline constexpr auto rows<NeededSignIn> =
     object("", "", field("server", &NeededSignIn::server),
-           field("next", &NeededSignIn::next, "What to do."));
+           field("next", &NeededSignIn::next, "The next step for a person."));
 
 template <>
 inline constexpr auto rows<port::ForeignServer> = object(
@@ -106,7 +106,7 @@ inline constexpr auto rows<port::NodeRow> =
            field("format", &port::NodeRow::format,
                  "The newest format of the store that it reads and writes."));
 
-// Of a shared store.
+// The formats of a shared store.
 struct FormatFacts {
     port::StoreFormat stored = {};
     std::int64_t known = 0;  // 0: the store is not shared
@@ -119,7 +119,8 @@ inline constexpr auto rows<FormatFacts> = object(
         "The format that is written. A release that does not know it is refused at its start."),
     field(
         "newest", [](FormatFacts const& all) { return all.stored.newest; },
-        "Of the newest release that ever opened the store. Larger than `written`: an upgrade waits "
+        "Format of the newest release that ever opened the store. Larger than `written`: an "
+        "upgrade waits "
         "to be finished (dormouse upgrade --finish)."),
     field("known", &FormatFacts::known, "The newest one that this process reads and writes."));
 
@@ -200,7 +201,7 @@ template <Findings FoundByKind::* Kind> std::uint64_t counted(DoctorAnswer const
 
 template <>
 inline constexpr auto rows<DoctorAnswer> = object(
-    "Doctor", "What does not continue by itself. Each list shows the first 200.",
+    "Doctor", "Work that does not continue by itself. Each list shows the first 200.",
     field(
         "ok", [](DoctorAnswer const& all) { return all.found.get().ok(); },
         "No session is stuck, orphaned or unreadable."),
@@ -222,8 +223,8 @@ inline constexpr auto rows<DoctorAnswer> = object(
           "MCP servers that do nothing until a person signs in to them."),
     field("mcpServers", &DoctorAnswer::mcp_servers, "The MCP servers that agents use."),
     field("concerns", &DoctorAnswer::concerns,
-          "What to look at before it becomes a problem; in the first answer."),
-    nested("counts", "How many there are of each.", field("stuck", counted<&FoundByKind::stuck>),
+          "Conditions to check before they become problems; in the first answer."),
+    nested("counts", "Number of each.", field("stuck", counted<&FoundByKind::stuck>),
            field("blocked", counted<&FoundByKind::blocked>),
            field("inDoubt", counted<&FoundByKind::in_doubt>),
            field("orphaned", counted<&FoundByKind::orphaned>),

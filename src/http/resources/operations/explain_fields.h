@@ -19,7 +19,7 @@ inline constexpr auto rows<ExplainedCall> = object(
     field("pending", &ExplainedCall::pending),
     field(
         "attempts", [](ExplainedCall const& one) { return one.pending.call.get().attempts; },
-        "How often its tool was started."),
+        "Number of starts of its tool."),
     field("settledSeq",
           or_null([](ExplainedCall const& one) { return one.pending.call.get().settled; }),
           "The event that settled it; null: it is open."),
@@ -29,9 +29,10 @@ struct MissingGate {
     std::string call_id, gate;
 };
 template <>
-inline constexpr auto rows<MissingGate> =
-    object("", "", field("callID", &MissingGate::call_id), field("gate", &MissingGate::gate),
-           field("next", [](MissingGate const&) { return bring_gate_back; }, "What to do."));
+inline constexpr auto rows<MissingGate> = object(
+    "", "", field("callID", &MissingGate::call_id), field("gate", &MissingGate::gate),
+    field(
+        "next", [](MissingGate const&) { return bring_gate_back; }, "The next step for a person."));
 
 struct AllowedByRule {
     std::string call_id, tool;
@@ -42,7 +43,7 @@ inline constexpr auto rows<AllowedByRule> =
     object("", "", field("callID", &AllowedByRule::call_id), field("tool", &AllowedByRule::tool),
            of(&AllowedByRule::by_rule, field("gate", &wire::CallView::ByRule::gate),
               field("ruleID", &wire::CallView::ByRule::rule),
-              field("by", &wire::CallView::ByRule::by, "Who made the rule."),
+              field("by", &wire::CallView::ByRule::by, "The person who made the rule."),
               field("at", &wire::CallView::ByRule::at)));
 
 struct Explanation {

@@ -1,5 +1,5 @@
 #pragma once
-// What the API says about the server itself, known when it starts.
+// Facts about the server that the API reports, known when it starts.
 
 #include <dormouse/json.h>
 #include <dormouse/time.h>

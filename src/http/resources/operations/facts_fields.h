@@ -11,7 +11,7 @@ namespace dormouse::http {
 template <>
 inline constexpr auto rows<Start> = object(
     "Start", "One start of the server on its store.",
-    field("epoch", &Start::epoch, "How often the store was opened; events name it."),
+    field("epoch", &Start::epoch, "Number of times that the store was opened; events name it."),
     field("startedAt", &Start::started),
     field("aliveAt", &Start::alive, "When it was last known to run; null: it runs now."),
     field("clean", &Start::clean, "It ended by itself; false: it was killed; null: it runs now."));
@@ -52,7 +52,7 @@ inline constexpr auto rows<NodeEntry> = object(
           "The newest format of the shared store that it reads and writes; null: it uses the store "
           "alone."),
     field("resident", &NodeEntry::resident, "Sessions in memory."),
-    field("residentBytes", &NodeEntry::resident_bytes, "What idle ones take in memory, about."),
+    field("residentBytes", &NodeEntry::resident_bytes, "Approximate memory of idle ones."),
     field("clockGuarded", &NodeEntry::clock_guarded,
           "Deadlines are delayed because the clock jumped ahead."),
     nested("data", "", field("directory", &NodeEntry::directory, "null: the store is in memory."),
@@ -73,8 +73,9 @@ struct AuditEntry {
 };
 template <>
 inline constexpr auto rows<AuditEntry> = object(
-    "AuditLine", "Who did what.", field("n", &AuditEntry::number, "Its number; without gaps."),
-    field("at", &AuditEntry::at), field("type", &AuditEntry::type),
+    "AuditLine", "An audit entry: who did what.",
+    field("n", &AuditEntry::number, "Its number; without gaps."), field("at", &AuditEntry::at),
+    field("type", &AuditEntry::type),
     field("by", &AuditEntry::by, "Name of the token; null: the server itself."),
     field("sessionID", &AuditEntry::session), field("pendingID", &AuditEntry::pending),
     field("line", &AuditEntry::line, {.about = "All of it.", .more = R"("type":"object")"}),
@@ -89,10 +90,10 @@ struct AuditPage {
     bool verified = true;
 };
 template <>
-inline constexpr auto rows<AuditPage> =
-    object("AuditPage", "Lines of the audit, newest first.", field("items", &AuditPage::items),
-           field("next", &AuditPage::next),
-           field("checked", &AuditPage::checked, "How many lines this request read and verified."),
-           field("verified", &AuditPage::verified, "false: a line that it read was changed."));
+inline constexpr auto rows<AuditPage> = object(
+    "AuditPage", "Lines of the audit, newest first.", field("items", &AuditPage::items),
+    field("next", &AuditPage::next),
+    field("checked", &AuditPage::checked, "Number of lines that this request read and verified."),
+    field("verified", &AuditPage::verified, "false: a line that it read was changed."));
 
 }  // namespace dormouse::http

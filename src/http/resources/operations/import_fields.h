@@ -26,7 +26,7 @@ private:
 };
 template <>
 inline constexpr auto rows<WholeSession> =
-    object("ImportedSession", "What became of one session of an import.",
+    object("ImportedSession", "The result for one session of an import.",
            field("was", &WholeSession::was, "Its id in the export; null: a line names none."),
            field("id", &WholeSession::id),
            of(&WholeSession::session,

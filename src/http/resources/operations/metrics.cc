@@ -44,8 +44,8 @@ std::string_view outcome_word(ToolOutcome const& outcome) {
 
 }  // namespace
 
-// What settles a call and what continues because of it are in one append, so latency needs no
-// memory: from the time of the outcome to now, when its consequence is durable.
+// The event that settles a call and the work that it continues are in one append, so latency needs
+// no memory: from the time of the outcome to now, when its consequence is durable.
 void Metrics::appended(State const& state, std::vector<wire::RecordPtr> const& records, Time now) {
     troubles_.appended(state, records);
     bool settled = false;

@@ -22,7 +22,7 @@
 
 namespace dormouse::http {
 
-// Of this process: files, sockets and pipes.
+// Open files, sockets and pipes of this process.
 struct OpenFiles {
     std::uint64_t open = 0;
     std::uint64_t max = 0;
@@ -70,11 +70,11 @@ public:
     std::function<std::string(std::string const&)> model_of = [](std::string const&) {
         return std::string();
     };
-    // Of a store that several processes share.
+    // The state of a store that several processes share.
     struct SharedWith {
         std::size_t nodes = 0;      // with this one
-        std::uint64_t removed = 0;  // taken for gone by this one
-        std::uint64_t fenced = 0;   // how often the others took this one for gone
+        std::uint64_t removed = 0;  // declared dead by this one
+        std::uint64_t fenced = 0;   // how often the others declared this one dead
     };
     std::function<std::optional<SharedWith>()> shared_with = [] {
         return std::optional<SharedWith>();
@@ -88,7 +88,7 @@ public:
     std::function<std::optional<port::CopyStatus>()> copy = [] {
         return std::optional<port::CopyStatus>();
     };
-    // Of the metrics themselves.
+    // The status of the export of the metrics.
     std::function<std::optional<port::ExportStatus>()> metric_exports = [] {
         return std::optional<port::ExportStatus>();
     };
@@ -102,12 +102,12 @@ public:
         std::uint64_t deliveries_waiting = 0;
         std::uint64_t deliveries_given_up = 0;
     };
-    // Of the file system with the data directory; nullopt: unknown.
+    // The file system of the data directory; nullopt: unknown.
     struct Disk {
         std::optional<std::uint64_t> free, size;
         std::optional<std::uint64_t> database;  // nullopt: there is none
     };
-    // What a scrape asks outside the loop.
+    // The values that a scrape reads outside the loop.
     struct Asked {
         std::optional<Stored> stored = {};  // nullopt: the store does not answer
         Disk disk = {};

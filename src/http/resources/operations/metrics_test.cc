@@ -87,10 +87,10 @@ TEST(CountedJournal, StoreFailure_IsReportedMovedHeadIsNot) {
     DirectJournal direct;
     StillClock const clock;
     Metrics metrics{from_ms(0)};
-    std::vector<Code> told;
+    std::vector<Code> codes;
     runner::CountedJournal journal(direct, clock);
     journal.count_by(&metrics);
-    journal.on_failed([&](Error const& error) { told.push_back(error.code); });
+    journal.on_failed([&](Error const& error) { codes.push_back(error.code); });
     std::size_t passed = 0;
     auto const commit = [&](std::vector<port::AppendResult> results) {
         direct.results = std::move(results);
@@ -98,9 +98,9 @@ TEST(CountedJournal, StoreFailure_IsReportedMovedHeadIsNot) {
     };
     commit({{}, fail(Code::conflict, "a key is taken")});
     commit({port::moved(SessionId::make(1, {}))});
-    EXPECT_TRUE(told.empty());
+    EXPECT_TRUE(codes.empty());
     commit({fail(Code::store_full, "no room"), fail(Code::store_full, "no room")});
-    EXPECT_EQ(told, std::vector{Code::store_full});
+    EXPECT_EQ(codes, std::vector{Code::store_full});
     EXPECT_EQ(passed, 5u);
 }
 

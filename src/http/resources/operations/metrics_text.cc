@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-// What GET /metrics shows, family by family.
+// Writes GET /metrics, family by family.
 namespace dormouse::http {
 
 using session::Usage;
@@ -235,7 +235,7 @@ void Metrics::write_nodes(Exposition& out) const {
         .sample(std::uint64_t{shared->nodes});
     out.counter("dormouse_nodes_removed_total", "Processes whose place this one took")
         .sample(shared->removed);
-    out.counter("dormouse_fenced_total", "How often the others took this process for gone")
+    out.counter("dormouse_fenced_total", "How often the other processes declared this one dead")
         .sample(shared->fenced);
 }
 

@@ -28,7 +28,7 @@ public:
         return Name();
     };
 
-    // The event is of this session, whose state may be a later one.
+    // Counts an event of this session; the state may be a later one.
     void note(session::State const& state, session::Event const& event);
     void write(Exposition& out) const;
 
@@ -51,11 +51,11 @@ private:
     [[nodiscard]] std::optional<Open> end(SessionId session);
     [[nodiscard]] Whom whom(session::State const& state, Asked asked) const;
     void replied(session::State const& state, Time at, Asked asked, session::Usage const& usage);
-    // `why`: empty if it did not fail. Without a request: nothing.
+    // Ends the open request, if there is one. `why`: the failure, or empty.
     void ended(session::State const& state, Time at, std::string_view why);
     void spent(Whom const& whom, std::string_view type, std::int64_t tokens);
 
-    // Those that the conventions recommend.
+    // Bounds that the conventions recommend.
     static constexpr std::array<double, 14> seconds_bounds{
         .01, .02, .04, .08, .16, .32, .64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92};
     static constexpr std::array<double, 14> tokens_bounds{

@@ -14,7 +14,7 @@ namespace dormouse::http {
 
 class Observed final : public Responder {
 public:
-    // What `services` refers to outlives this.
+    // Everything in `services` outlives this.
     Observed(std::shared_ptr<Responder> to, HttpRequest const& request, Services const& services);
 
     // Sets the caller. If its token is revoked meanwhile, the reply is withheld. `on_stream`

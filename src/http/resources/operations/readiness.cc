@@ -6,7 +6,8 @@ namespace dormouse::http {
 
 namespace {
 
-// How long a probe waits for the store. After that the store's last answer counts, if it is recent.
+// Maximum time that a probe waits for the store. After that the store's last answer counts, if it
+// is recent.
 constexpr Duration patience{500};
 constexpr Duration answer_holds{30'000};
 

@@ -9,7 +9,7 @@ namespace dormouse::http {
 
 namespace {
 
-// Who asked, and how much has changed; what, the log has.
+// The audit line: the caller and the number of changed settings. The log names the settings.
 std::string audit_line(ReloadReport const& report, session::Actor const& by, Time at) {
     json::Writer out;
     out.begin_object().member("type", "config_reloaded").member("at", to_ms(at)).key("by");

@@ -1,5 +1,5 @@
 #pragma once
-// What a reload of the configuration has done.
+// The result of a reload of the configuration.
 
 #include <string>
 #include <vector>
@@ -7,7 +7,7 @@
 namespace dormouse::http {
 
 struct ReloadReport {
-    // What has changed, by key: "[limits] waiting_calls", "[[agent]] ops: instructions".
+    // The changed settings, by key: "[limits] waiting_calls", "[[agent]] ops: instructions".
     std::vector<std::string> applied = {};        // in force from now on
     std::vector<std::string> needs_restart = {};  // in force after the next start
     std::vector<std::string> warnings = {};

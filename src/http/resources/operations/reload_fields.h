@@ -9,7 +9,7 @@ namespace dormouse::http {
 template <>
 inline constexpr auto rows<ReloadReport> = object(
     "Reload",
-    "What has changed, named by key: `[limits] waiting_calls`, `[[agent]] ops: instructions`.",
+    "The changed settings, named by key: `[limits] waiting_calls`, `[[agent]] ops: instructions`.",
     field("applied", &ReloadReport::applied, "In force from now on."),
     field("needsRestart", &ReloadReport::needs_restart, "In force after the next start."),
     field("warnings", &ReloadReport::warnings));

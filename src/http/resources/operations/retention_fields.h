@@ -94,10 +94,10 @@ inline constexpr auto rows<CutAnswer> = object(
              "The limit that was applied; null: no limit."),
        field("messageAgeMs", &runner::Keep::age), field("sessionBytes", &runner::Keep::bytes)),
     field("dryRun", &CutAnswer::dry_run),
-    field("sessions", &CutAnswer::cut, "How many sessions exceeded a limit."),
+    field("sessions", &CutAnswer::cut, "Number of sessions that exceeded a limit."),
     of(&CutAnswer::all,
        field("messages", &runner::CutReport::messages,
-             "How many messages were deleted, or with dryRun would be."),
+             "Number of messages that were deleted, or with dryRun would be."),
        field("bytes", &runner::CutReport::bytes, "By how much the journals shrink.")),
     field("next", &CutAnswer::cursor, "The value of `after` for the next 1000 sessions."),
     field("found", &CutAnswer::found));

@@ -136,7 +136,7 @@ Explanation explain(Api& api, Snapshot const& snapshot,
     return out;
 }
 
-// What GET /api/explain/{id} asks for.
+// A question of GET /api/explain/{id}.
 struct Question {
     SessionId session;
     std::optional<PendingId> pending;

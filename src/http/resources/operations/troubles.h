@@ -1,6 +1,6 @@
 #pragma once
-// What went wrong lately in turns and requests to models, for GET /api/doctor. Forgotten at a
-// restart. On the loop.
+// Recent failures of turns and of requests to models, for GET /api/doctor. Forgotten at a restart.
+// On the loop.
 
 #include "session/state.h"
 #include "wire/journal/record.h"
@@ -25,7 +25,7 @@ public:
         SessionId session;
         std::string why;
     };
-    // Of the newest turns that failed, those since `since`; the newest is the last one.
+    // Returns the newest failed turns since `since`, the newest last.
     [[nodiscard]] std::vector<FailedTurn> failed_since(Time since) const;
     // Why the provider of the agent's model refused its key; without agents whose model has
     // replied since.

@@ -36,7 +36,7 @@ struct Form {
     }
 };
 
-// How the page looks to who asked for it, or sent its form.
+// The view of the page for the person who requested it, or sent its form.
 struct Look {
     int status = 200;
     std::string notice = {};
@@ -97,8 +97,8 @@ Result<Submission> read_decision(Form const& form) {
     if (verdict != "approve" && verdict != "deny")
         return fail(Code::bad_value, "The form must have verdict=approve or verdict=deny.");
     Json content;
-    if (std::string const said = form.text("content"); !said.empty()) {
-        auto checked = json::check(said);
+    if (std::string const text = form.text("content"); !text.empty()) {
+        auto checked = json::check(text);
         if (!checked)
             return fail(Code::bad_json, "The content is not JSON: " + checked.error().detail);
         content = std::move(*checked);

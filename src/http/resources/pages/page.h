@@ -10,7 +10,7 @@
 
 namespace dormouse::http {
 
-// What a person typed into the form; it is kept when the form is refused.
+// The text that a person typed into the form. It is kept when the form is refused.
 struct Typed {
     std::string comment = {};
     std::string content = {};

@@ -151,7 +151,7 @@ std::string answer_fields(FormOf const& of) {
            text_area("Another answer" + json, "answer", of.typed.answer);
 }
 
-// How much a budget is raised; the default is in the form.
+// The field for the amount by which a budget is raised; the default is in the form.
 std::string amount_field(FormOf const& of) {
     json::View const raise = json::View(of.terms.form)["properties"]["raise"];
     json::View const initial = raise["default"];

@@ -1,7 +1,7 @@
 #pragma once
-// What a person does on the page behind a notification's link, without script. A question has a
-// form. A decision takes two acts in two places: a link opens the confirmation (`?confirm=`), a
-// page of its own, and that has the form.
+// The forms on the page behind a notification's link, without script. A question has a form. A
+// decision takes two steps on two pages: a link opens the confirmation (`?confirm=`), which has the
+// form.
 
 #include "http/resources/pages/page.h"
 #include "session/vocabulary.h"

@@ -24,7 +24,7 @@ inline constexpr auto rows<RuleSource> = object(
        of(&StandingRule::terms,
           field("match", or_null(&RuleTerms::match),
                 "The arguments that must be equal; the others may differ. null: all.")),
-       field("by", &StandingRule::by, "Who made it.")),
+       field("by", &StandingRule::by, "The person who made it.")),
     of(&RuleSource::entry, field("uses", &runner::Rules::Entry::uses)),
     nested("time", "",
            of(&RuleSource::rule, field("created", &StandingRule::at),

@@ -14,7 +14,7 @@ void answer_attach(ExchangePtr const& x, port::AttachInfo const& info) {
     x->json(200, object_text(info), {{"Cache-Control", "no-store"}});
 }
 
-// What the agent does while its screen is open is recorded in the session.
+// Work of the agent while its screen is open is recorded in the session.
 port::TerminalRequest ask_of(Api& api, State const& state) {
     port::TerminalRequest ask;
     ask.session = state.id;

@@ -16,7 +16,7 @@ using namespace dormouse::session;
 
 namespace {
 
-// Of the journal for each item, in the first read: a short message and the events around it.
+// Bytes of the journal for each item, in the first read: a short message and the events around it.
 constexpr std::size_t item_bytes = 1024;
 
 struct HistoryPage {

@@ -57,7 +57,7 @@ struct RedactionAnswer {
 };
 template <>
 inline constexpr auto rows<RedactionAnswer> = object(
-    "Redaction", "What was removed, or with dryRun would be.",
+    "Redaction", "The removed content, or with dryRun the content to remove.",
     field("sessionID", [](RedactionAnswer const& all) { return all.report.session; }),
     field("messageID", &RedactionAnswer::message,
           "The message; of mail, a task and what a fork or an import brought, the event that sent, "

@@ -49,7 +49,7 @@ inline constexpr auto rows<ImportedPart> =
 
 template <>
 inline constexpr auto rows<port::AttachInfo> = object(
-    "AttachInfo", "How to open the external agent's own screen.",
+    "AttachInfo", "Access to the external agent's own screen.",
     field("url", &port::AttachInfo::url),
     field("acpSessionID", &port::AttachInfo::session, "The agent's own id of the session."),
     field("cwd", &port::AttachInfo::folder),
@@ -62,6 +62,6 @@ inline constexpr auto rows<port::AttachInfo> = object(
           {.about = "The variable that holds the password.",
            .more = R"("type":"object","additionalProperties":{"type":"string"})"}),
     field("leaseMs", &port::AttachInfo::lease,
-          "How long the agent stays awake; another request starts this time again."));
+          "Time for which the agent stays awake; another request starts this time again."));
 
 }  // namespace dormouse::http

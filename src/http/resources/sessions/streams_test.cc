@@ -313,7 +313,9 @@ protected:
         loop.run();
         return out;
     }
-    void hear(SessionId session, Piece const& piece) { there.said(9, write_piece(session, piece)); }
+    void receive(SessionId session, Piece const& piece) {
+        there.on_signal(9, write_piece(session, piece));
+    }
     static Piece piece(Writing of, std::uint64_t n, std::size_t offset, std::string text) {
         return {.of = of, .n = n, .offset = offset, .text = std::move(text)};
     }
@@ -332,9 +334,9 @@ TEST_F(StreamsElsewhereTest, Pieces_ReachReadersAlsoThoseThatComeLater) {
     (void)ask(session, prompt("please"));
     auto const reader = read_there(session);
     EXPECT_EQ(asked(), 1U);
-    hear(session, piece({1, 1, 1, 0}, 0, 0, "Hel"));
+    receive(session, piece({1, 1, 1, 0}, 0, 0, "Hel"));
     EXPECT_EQ(draft_of(*reader->got.back()), "text@0:Hel ");
-    hear(session, piece({1, 1, 1, 0}, 1, 3, "lo"));
+    receive(session, piece({1, 1, 1, 0}, 1, 3, "lo"));
     EXPECT_EQ(draft_of(*reader->got.back()), "text@3:lo ");
     auto const late = read_there(session);
     EXPECT_EQ(draft_of(*late->got.back()), "text@0:Hello ");
@@ -345,13 +347,13 @@ TEST_F(StreamsElsewhereTest, PieceBeforeItsEvents_IsAskedForAfterThem) {
     SessionId const session = new_session();
     auto const reader = read_there(session);
     auto const before = reader->got.size();
-    hear(session, piece({1, 1, 1, 0}, 0, 0, "Hel"));
-    hear(session, piece({1, 1, 1, 0}, 1, 3, "lo"));
+    receive(session, piece({1, 1, 1, 0}, 0, 0, "Hel"));
+    receive(session, piece({1, 1, 1, 0}, 1, 3, "lo"));
     EXPECT_EQ(reader->got.size(), before);
     EXPECT_EQ(asked(), 1U);
     (void)ask(session, prompt("please"));
     EXPECT_EQ(asked(), 2U);
-    hear(session, piece({1, 1, 1, 0}, 0, 0, "Hello"));
+    receive(session, piece({1, 1, 1, 0}, 0, 0, "Hello"));
     EXPECT_EQ(draft_of(*reader->got.back()), "text@0:Hello ");
 }
 
@@ -360,7 +362,7 @@ TEST_F(StreamsElsewhereTest, PieceOfAnEarlierRequest_IsNotSent) {
     (void)ask(session, prompt("please"));
     auto const reader = read_there(session);
     auto const before = reader->got.size();
-    hear(session, piece({1, 1, 0, 0}, 0, 0, "old"));
+    receive(session, piece({1, 1, 0, 0}, 0, 0, "old"));
     EXPECT_EQ(reader->got.size(), before);
     EXPECT_EQ(asked(), 1U);
 }
@@ -368,7 +370,7 @@ TEST_F(StreamsElsewhereTest, PieceOfAnEarlierRequest_IsNotSent) {
 TEST_F(StreamsElsewhereTest, NobodyReads_PieceIsDropped) {
     SessionId const session = new_session();
     (void)ask(session, prompt("please"));
-    hear(session, piece({1, 1, 1, 0}, 0, 0, "Hello"));
+    receive(session, piece({1, 1, 1, 0}, 0, 0, "Hello"));
     auto const reader = read_there(session);
     EXPECT_EQ(reader->got.size(), reader->seqs().size());
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Who a person is here, and what they may do, by the claims of their ID token.
+// The identity and rights of a person, from the claims of their ID token.
 
 #include "http/access/people.h"
 #include "oidc/id_token.h"
@@ -10,7 +10,7 @@
 
 namespace dormouse::http {
 
-// What the members of a group may do.
+// The rights of the members of a group.
 struct GroupRole {
     std::string group;
     Role role = Role::read;

@@ -14,7 +14,7 @@ struct Minted {
 // Makes a row with a random id and the digest of a random secret that begins with `prefix`.
 [[nodiscard]] Minted mint(Api& api, std::string_view prefix, port::TokenRow row,
                           std::optional<Duration> lives);
-// What the audit log says about a change, besides the token.
+// The fields of a change in the audit log, besides the token.
 struct ChangeNote {
     std::string_view type;
     session::Actor by;

@@ -34,7 +34,7 @@ struct Me {
 };
 template <>
 inline constexpr auto rows<Me> =
-    object("Me", "Who asks.",
+    object("Me", "The caller.",
            of(&Me::who,
               of(&Principal::row,
                  field("name", &TokenRow::name, "As receipts and votes name the person.")),
@@ -71,18 +71,18 @@ struct LinkAbout {
 };
 template <>
 inline constexpr auto rows<LinkAbout> = object(
-    "LinkAbout", "What a sign-in link is for. Asking does not use it up.",
+    "LinkAbout", "The purpose of a sign-in link. Reading it does not use it up.",
     of(&LinkAbout::link,
        of(&Principal::row, field("name", &TokenRow::name, "Whom it is for."),
           field("role", &TokenRow::role, {.words = "admin operate answer read"}),
           field("projects", or_null(&TokenRow::projects), "null: all.")),
        field("by", or_null(&Principal::made_by),
-             "Who made it; null: no longer known, because the server was restarted."),
+             "The person who made it; null: no longer known, because the server was restarted."),
        of(&Principal::row, field("created", &TokenRow::created),
           field("expires", [](TokenRow const& row) { return row.expires.value_or(row.created); }))),
     field(
         "lastsMs", [](LinkAbout const& about) { return about.lasts.count(); },
-        "How long the browser stays signed in."));
+        "Time for which the browser stays signed in."));
 
 struct SignedIn {
     TokenRow row;

@@ -17,7 +17,7 @@ namespace dormouse::http {
 
 struct Services;
 
-// What identifies the deliveries under one id.
+// The key of the deliveries under one id.
 struct Delivery {
     std::string id;
     std::vector<Bits128> keys;  // never empty; the first is that of the id

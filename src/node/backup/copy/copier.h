@@ -91,7 +91,7 @@ private:
     port::Entropy& entropy_;
     Options const options_;
 
-    // Of the thread.
+    // Used by the thread only.
     Owner owner_;
     std::unique_ptr<Depot> depot_;
     bool tracking_ = false;

@@ -42,7 +42,7 @@ struct ObjectStore {
 };
 
 [[nodiscard]] bool is_object_store(std::string_view place);
-// What is empty comes from AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Errors:
+// Empty settings come from AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Errors:
 // bad_value, also if there are no keys. No error has a key in it. `stop`: ends what is under way.
 [[nodiscard]] Result<std::unique_ptr<Depot>> open_object_store(ObjectStore settings,
                                                                std::atomic<bool> const* stop);

@@ -23,7 +23,7 @@ struct CopyState {
 
 // RFC 3339, in UTC: 2026-11-22T08:00:00.000Z.
 [[nodiscard]] std::string time_text(Time time);
-// Whether the directory has a continuous copy, and not a backup.
+// Returns true if the directory has a continuous copy, and not a backup.
 [[nodiscard]] bool is_copy(std::filesystem::path const& directory);
 // Reads the newest state that is not newer than `at`. Errors: not_found if there is none; internal
 // for a piece that is missing or damaged; newer_format; bad_value for a wrong key; those of the

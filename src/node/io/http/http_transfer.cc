@@ -32,7 +32,7 @@ bool one_line(std::string_view text) {
     return text.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
 }
 
-// Whether the request has its own header instead of the one that libcurl would add.
+// Returns true if the request has its own header instead of the one that libcurl would add.
 bool has_header(port::HttpRequest const& request, std::string_view name) {
     return port::HttpHead{0, request.headers}.header(name).has_value();
 }

@@ -32,7 +32,7 @@ public:
     [[nodiscard]] CURL* handle() const { return easy_.get(); }
     // When it fails because nothing was received; max(): never.
     [[nodiscard]] Instant idle_end() const;
-    // How the transfer ended for the caller; nullopt: successfully.
+    // Returns the transfer's failure; nullopt: it succeeded.
     [[nodiscard]] std::optional<port::HttpFailure> failure_of(CURLcode code) const;
     [[nodiscard]] port::HttpFailure idled() const;
 

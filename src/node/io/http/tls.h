@@ -35,7 +35,7 @@ public:
     [[nodiscard]] Moved read(std::span<char> into);
     // After wait_…, call again with the same bytes; more may follow them.
     [[nodiscard]] Moved write(std::string_view bytes);
-    // Whether read() has data that the socket no longer shows.
+    // Returns true if read() has data that the socket no longer shows.
     [[nodiscard]] bool holds() const;
     // Tells the peer that no more data follows.
     void end();

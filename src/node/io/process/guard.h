@@ -16,7 +16,7 @@ constexpr int guard_control = 4;  // the guard's end of the socket
 constexpr int guard_order = 5;    // a file with the order
 constexpr int program_descriptors = 4;
 
-// What to run, as in port::ProcessSpec.
+// The program to run, as in port::ProcessSpec.
 struct GuardOrder {
     std::vector<std::string> argv, sandbox, environment;
     std::string cwd;

@@ -16,9 +16,9 @@ class Child;
 
 // Runs each program under a guard (io/process/guard.h), which is this executable started again:
 // main() must call guard_main(). Programs with a share leave some capacity to programs without one
-// and to other shares; when it is used up, the program that has been idle longest is asked to give
-// way. REQUIRES: SIGPIPE is ignored (io/process/signals.h), because a program may end without
-// reading its input.
+// and to other shares; when it is used up, the program that has been idle longest is asked to end.
+// REQUIRES: SIGPIPE is ignored (io/process/signals.h), because a program may end without reading
+// its input.
 class ProcessHost final : public port::Processes {
 public:
     struct Limits {
@@ -26,14 +26,14 @@ public:
         std::size_t shared = 192;  // for all programs with a share
         std::size_t share = 144;   // for one share
     };
-    // Between the request to end and SIGKILL.
+    // Time between the request to end and SIGKILL.
     static constexpr Duration grace{2'000};
-    // How long a program waits for another one to give way.
+    // Maximum time that a program waits for another one to end.
     static constexpr Duration wait_limit{20'000};
 
     explicit ProcessHost(AsioLoop& loop) : ProcessHost(loop, Limits()) {}
     ProcessHost(AsioLoop& loop, Limits limits) : loop_(loop), limits_(limits) {}
-    // Kills what still runs.
+    // Kills the programs that still run.
     ~ProcessHost() override;
     ProcessHost(ProcessHost const&) = delete;
     ProcessHost& operator=(ProcessHost const&) = delete;

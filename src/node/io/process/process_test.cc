@@ -314,15 +314,15 @@ TEST_F(ProcessTest, LeftBehindProcess_IfAllowed_Continues) {
 }
 
 TEST_F(ProcessTest, Stop_ReportsNothingAndEndsTheProgram) {
-    bool told = false;
+    bool notified = false;
     auto const number = host.start(shell("trap '' TERM; while :; do sleep 1; done"),
-                                   [&](ProcessEnd const&) { told = true; });
+                                   [&](ProcessEnd const&) { notified = true; });
     host.stop(number);
     host.stop(number);
     host.stop(number + 1);
     settle();
     loop.run();
-    EXPECT_FALSE(told);
+    EXPECT_FALSE(notified);
     EXPECT_EQ(host.running(), 0U);
 }
 

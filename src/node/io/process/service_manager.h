@@ -1,6 +1,6 @@
 #pragma once
-// What a server follows of systemd, without libsystemd: messages about its state (sd_notify(3)),
-// sockets that were opened for it (sd_listen_fds(3)), and credentials (systemd.exec(5)).
+// The interface to systemd, without libsystemd: messages about its state (sd_notify(3)), sockets
+// that were opened for it (sd_listen_fds(3)), and credentials (systemd.exec(5)).
 
 #include <dormouse/error.h>
 

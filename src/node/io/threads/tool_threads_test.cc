@@ -48,13 +48,13 @@ TEST(ToolThreads, Cancel_QueuedJob_StillRuns) {
     std::promise<void> release;
     ToolThreads pool(1);
     ASSERT_TRUE(pool.run([&](std::stop_token) { release.get_future().wait(); }));
-    bool heard = false;
-    auto waiting = pool.run([&](std::stop_token token) { heard = token.stop_requested(); });
+    bool received = false;
+    auto waiting = pool.run([&](std::stop_token token) { received = token.stop_requested(); });
     ASSERT_TRUE(waiting);
     waiting->cancel();
     release.set_value();
     pool.drain();
-    EXPECT_TRUE(heard);
+    EXPECT_TRUE(received);
 }
 
 TEST(ToolThreads, Cancel_OneJob_LeavesOthers) {
@@ -91,15 +91,15 @@ TEST(ToolThreads, FullQueue_IsRefused) {
 
 TEST(ToolThreads, Stop_RequestsAllJobsToStopAndWaits) {
     ToolThreads pool(2);
-    std::atomic<int> told = 0;
+    std::atomic<int> notified = 0;
     for (int i = 0; i < 20; ++i) {
         ASSERT_TRUE(pool.run([&](std::stop_token token) {
             wait_while([&] { return !token.stop_requested(); });
-            ++told;
+            ++notified;
         }));
     }
     pool.stop();
-    EXPECT_EQ(told, 20);
+    EXPECT_EQ(notified, 20);
     auto const late = pool.run([](std::stop_token) {});
     ASSERT_FALSE(late);
     EXPECT_EQ(late.error().code, Code::draining);

@@ -132,7 +132,7 @@ private:
         done_ = many || (enough() && !much_.before);
     }
 
-    // Whether enough is removed by number and by bytes.
+    // Returns true if enough is removed by number and by bytes.
     [[nodiscard]] bool enough() const {
         if (!place_) return much_.messages == 0 && much_.bytes == 0;
         std::uint64_t const gone = gone_ + place_->state.queue.size();

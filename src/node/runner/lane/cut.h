@@ -15,7 +15,7 @@ inline constexpr std::uint64_t kept_messages_min = 100;
 // The lower limit for Keep::bytes: a smaller journal cannot hold a turn with a tool's output.
 inline constexpr std::uint64_t kept_bytes_min = std::uint64_t{64} << 10;
 
-// How much of a session's history is kept. What is not set has no limit.
+// The amount of a session's history that is kept. A limit that is not set does not apply.
 struct Keep {
     std::optional<std::uint64_t> messages = {};
     std::optional<Duration> age = {};         // since the turn ended
@@ -72,8 +72,8 @@ public:
 
 private:
     struct Job;
-    // What the newest plan found out about a session: until that is outdated, planning again is not
-    // worth its reads. Dropped when there are too many; that costs one more plan each.
+    // The result of the newest plan of a session. While it is valid, no new plan is made. Results
+    // are dropped when there are too many; that costs one more plan each.
     struct Seen {
         Time check_at{};          // no turn is too old before this
         std::uint64_t bytes = 0;  // of the journal, estimated

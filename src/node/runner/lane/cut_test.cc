@@ -116,9 +116,9 @@ TEST(Cut, RandomSessions_KeepEverythingAfterTheCut) {
     int cuts = 0, again = 0, carried = 0;
     for (std::uint32_t seed = 0; seed < 160; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
-        auto const told = wire::testing::story(seed, 240);
-        if (told.state.lifecycle == Lifecycle::deleted) continue;
-        Kept kept(told, seed);
+        auto const sample = wire::testing::story(seed, 240);
+        if (sample.state.lifecycle == Lifecycle::deleted) continue;
+        Kept kept(sample, seed);
         if (!kept.cut({.messages = 2 + seed % 30})) continue;
         ++cuts;
         expect_whole(kept);
@@ -155,9 +155,9 @@ TEST(Cut, ByAge_RemovesAllOlderTurns) {
     int cuts = 0, carried = 0;
     for (std::uint32_t seed = 0; seed < 60; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
-        auto const told = wire::testing::story(seed, 240);
-        if (told.state.lifecycle == Lifecycle::deleted) continue;
-        Kept kept(told, seed);
+        auto const sample = wire::testing::story(seed, 240);
+        if (sample.state.lifecycle == Lifecycle::deleted) continue;
+        Kept kept(sample, seed);
         Duration const lived = kept.now() - kept.all.front()->event.at;
         Keep const keep{.age = lived * (seed % 8) / 8};
         Time const then = kept.now() - *keep.age;
@@ -182,9 +182,9 @@ TEST(Cut, ByBytesAndMore_LeavesTheSessionWithoutItsBeginning) {
     int cuts = 0, within = 0;
     for (std::uint32_t seed = 0; seed < 60; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
-        auto const told = wire::testing::story(seed, 240);
-        if (told.state.lifecycle == Lifecycle::deleted) continue;
-        Kept kept(told, seed);
+        auto const sample = wire::testing::story(seed, 240);
+        if (sample.state.lifecycle == Lifecycle::deleted) continue;
+        Kept kept(sample, seed);
         std::uint64_t const before = kept.store.journal_bytes(kept.id).value();
         Keep keep{.bytes = before * (1 + seed % 7) / 8};
         if (seed % 3 == 0) keep.messages = 4 + seed % 30;
@@ -208,16 +208,16 @@ TEST(Cut, ByBytesAndMore_LeavesTheSessionWithoutItsBeginning) {
 }
 
 TEST(Cut, NoLimit_RemovesNothing) {
-    auto const told = wire::testing::story(3, 160);
-    Kept kept(told, 3);
+    auto const sample = wire::testing::story(3, 160);
+    Kept kept(sample, 3);
     EXPECT_FALSE(kept.cut({}));
     EXPECT_FALSE(kept.cut({.bytes = kept.store.journal_bytes(kept.id).value()}));
     EXPECT_FALSE(kept.cut({.age = kept.now() - kept.all.front()->event.at}));
 }
 
 TEST(Cut, FewerMessagesThanTheLimit_RemovesNothing) {
-    auto const told = wire::testing::story(3, 160);
-    Kept kept(told, 3);
+    auto const sample = wire::testing::story(3, 160);
+    Kept kept(sample, 3);
     Keep const keep{.messages = kept.state.messages + 1};
     EXPECT_FALSE(plan_cut(kept.store, kept.id, keep, kept.now()).value().cut);
     SessionId other = kept.id;

@@ -1,7 +1,7 @@
 #pragma once
-// Whether what a lane remembers of its session is what the store holds. An answer that no append
-// carries (a read, a refusal, a duplicate) would otherwise rest on memory alone, which another
-// process may have outdated. On the loop.
+// Compares the state that a lane has in memory with the store. An answer without an append (a read,
+// a refusal, a duplicate) would otherwise rest on memory alone, which another process may have
+// outdated. On the loop.
 
 #include "base/scope.h"
 #include "port/world.h"

@@ -77,7 +77,7 @@ void Lane::turn() {
     }
 }
 
-// Whether a Repair waits: then the session is read from its journal alone.
+// Returns true if a Repair waits: then the session is read from its journal alone.
 bool Lane::repairs() const {
     return std::ranges::any_of(inbox_, [](Request const& request) {
         return std::holds_alternative<Repair>(request.incoming.command.body) && !request.on_read;

@@ -42,7 +42,7 @@ struct Attachments;
 // The answer to commands while the runner drains.
 [[nodiscard]] Error stopping();
 
-// What a caller may access.
+// The rights of a caller.
 struct Rights {
     std::vector<std::string> projects = {};  // empty: sessions of all projects
     // Roles under which the caller may answer besides its own name ("role:approve"); nullopt: all.
@@ -72,9 +72,9 @@ public:
     [[nodiscard]] virtual session::Limits const& limits() const = 0;
     [[nodiscard]] virtual session::TraceRules tracing() const = 0;
     [[nodiscard]] virtual session::MailPolicy mail_policy(std::string const& project) const = 0;
-    // Whether sessions of project `from` may send mail to those of project `to`.
+    // Returns true if sessions of project `from` may send mail to those of project `to`.
     [[nodiscard]] virtual bool may_mail(std::string const& from, std::string const& to) const = 0;
-    [[nodiscard]] virtual SubmissionCheck::World checks() const = 0;
+    [[nodiscard]] virtual SubmissionCheck::Services checks() const = 0;
     [[nodiscard]] virtual Rules& rules() = 0;
     [[nodiscard]] virtual port::Journal& journal() = 0;
     [[nodiscard]] virtual JournalWriter& writer() = 0;
@@ -89,7 +89,7 @@ public:
                              session::Command::Body outcome) = 0;
     // The store failed a read or an append of a lane; after fail_stop it always will (P10).
     virtual void store_failed(Error const& error) = 0;
-    // The store refused an append, because the others took this process for gone.
+    // The store refused an append, because the others declared this process dead.
     virtual void fenced() = 0;
     // Calls `work` after `delay`, unless the runner ends first.
     virtual void after(Duration delay, port::Fn<void()> work) = 0;
@@ -165,15 +165,15 @@ public:
     [[nodiscard]] bool gone() const;
     // When a tick would next do something that nothing else in this process does.
     [[nodiscard]] std::optional<Time> next_time() const;
-    // Of a session that continues only on another node: when this process must look at it again.
+    // Returns when this process must check again a session that continues only on another node.
     [[nodiscard]] std::optional<Time> waits_elsewhere(Time now) const;
     static constexpr Duration elsewhere_every{30'000};
     // The first gate that a call waits for because it is not configured.
     [[nodiscard]] std::optional<std::string> missing_gate() const;
-    // Whether a tick at `now` could do something that nothing else in this process does. `stored`:
-    // what the store holds, if another process may have appended.
+    // Returns true if a tick at `now` could start work that nothing else in this process starts.
+    // `stored`: the row in the store, if another process may have appended.
     [[nodiscard]] bool wants_tick(Time now, std::optional<port::Due> const& stored) const;
-    // Drops what memory holds, because this process has a new epoch. What runs continues.
+    // Drops the state in memory, because this process has a new epoch. Running effects continue.
     void forget_state();
     void set_create_key(Bits128 key) { create_key_ = key; }
     [[nodiscard]] std::size_t effects_running() const { return running_.size(); }
@@ -336,7 +336,7 @@ private:
     std::optional<Bits128> create_key_;
     std::optional<LoadedSession::Rows> rows_;  // rebuilt rows, which the waiting Repair writes
 
-    // What this lane closed since it was loaded; found here without asking the store.
+    // Receipts of the pauses closed since this lane was loaded, so that the store need not be read.
     std::map<std::pair<CallNo, Generation>, session::Receipt> closed_;
     std::map<std::string, session::Found::Earlier> earlier_;
     std::set<std::string> progress_;

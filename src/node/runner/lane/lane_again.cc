@@ -1,5 +1,5 @@
-// What a lane does if memory may not be what the store holds, because another process appends to
-// the same session: it reads again, and decides again.
+// A lane reads and decides again if its memory may differ from the store, because another process
+// appends to the same session.
 #include "runner/lane/lane.h"
 
 #include "base/check.h"
@@ -72,7 +72,7 @@ void Lane::let_others_append() {
     });
 }
 
-// What was looked up contradicts memory: another process may have cut the history meanwhile.
+// The rows found contradict memory: another process may have cut the history meanwhile.
 void Lane::look_again(Error const& error) {
     CHECK(shut_);
     bool const outdated = !host_.nodes().alone() && error.code == Code::internal;
@@ -104,13 +104,13 @@ void Lane::compare() {
     host_.freshness().compare(id_, newest_, std::move(use));
 }
 
-// Whether this process does the session's outstanding work.
+// Returns true if this process does the session's outstanding work.
 bool Lane::drives() const {
     return is_here() &&
            (driver_ == 0 || driver_ == host_.nodes().epoch() || host_.nodes().gone(driver_));
 }
 
-// Whether what the session's agent keeps can be on this machine.
+// Returns true if what the session's agent keeps can be on this machine.
 bool Lane::is_here() const {
     port::Nodes const& nodes = host_.nodes();
     if (!state_ || state_->node.empty() || nodes.alone() || state_->node == nodes.name())
@@ -126,7 +126,8 @@ bool Lane::has_lost_driver() const {
 // Its driver is gone: the session is read again, and what the driver left in doubt is settled.
 bool Lane::takes_over() const { return is_here() && has_lost_driver(); }
 
-// What is due for people in a session that no process drives, because it waits for its node.
+// Returns when something is due for people in a session that no process drives, because it waits
+// for its node.
 std::optional<Time> Lane::next_for_people() const {
     CHECK(state_);
     if (is_here() || (driver_ != 0 && !has_lost_driver())) return std::nullopt;

@@ -1,4 +1,4 @@
-// What a lane adds to a command before it is decided.
+// The values that a lane adds to a command before it is decided.
 #include "runner/lane/lane.h"
 
 #include <algorithm>
@@ -84,7 +84,7 @@ Context Lane::context_of(Request& request) const {
 
 // A budget of a day is checked before a step, which an update of a running prompt never begins.
 void Lane::want_totals(Incoming const& incoming, Wanted& wanted) const {
-    if (std::holds_alternative<AgentNews>(incoming.command.body)) return;
+    if (std::holds_alternative<AgentReport>(incoming.command.body)) return;
     std::string const& agent = agent_of(*state_, incoming.command);
     BudgetOwner const owner{project_of(*state_, incoming.command), agent};
     wanted.day = day_of(incoming.at);
@@ -94,7 +94,8 @@ void Lane::want_totals(Incoming const& incoming, Wanted& wanted) const {
     }
 }
 
-// What the append adds to the sums of its day: the work of all its events, and raises.
+// Returns the amounts that the append adds to the sums of its day: the work of all its events, and
+// raises.
 std::vector<port::DayRow> Lane::day_sums(std::vector<wire::RecordPtr> const& records) const {
     std::vector<port::DayRow> out;
     BudgetOwner const owner{state_->project, state_->agent};

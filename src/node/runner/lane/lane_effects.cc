@@ -61,8 +61,8 @@ void Lane::dispatch() {
     }
 }
 
-// Whether effects may start: in the store, this process is the session's driver. Polls have no
-// intent and need no driver.
+// Returns true if effects may start: in the store, this process is the session's driver. Polls have
+// no intent and need no driver.
 bool Lane::may_start() const {
     port::Nodes const& nodes = host_.nodes();
     bool const polls = outstanding(*state_).empty() && drives();

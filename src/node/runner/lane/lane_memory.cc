@@ -1,6 +1,6 @@
 #include "runner/lane/lane.h"
 
-// What a lane keeps besides the state: its newest records, and what it has closed.
+// The memory of a lane besides the state: its newest records, and what it has closed.
 namespace dormouse::runner {
 
 using namespace dormouse::session;

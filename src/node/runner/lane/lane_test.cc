@@ -123,17 +123,17 @@ TEST_F(Turnstile, Effects_StartOnceAndStopWhenNotOutstanding) {
 
 TEST_F(Turnstile, Watchers_SeeEveryAppendUntilUnwatched) {
     (void)create();
-    int heard = 0;
-    auto const watch = host.lane->watch([&] { ++heard; });
+    int received = 0;
+    auto const watch = host.lane->watch([&] { ++received; });
     EXPECT_FALSE(host.lane->may_sleep());
     (void)ask(Change{"a", {}, {}, {}});
-    EXPECT_EQ(heard, 1);
+    EXPECT_EQ(received, 1);
     host.store.fault = Fault::lost;
     (void)ask(Change{"b", {}, {}, {}});
-    EXPECT_EQ(heard, 1);
+    EXPECT_EQ(received, 1);
     host.lane->unwatch(watch);
     (void)ask(Change{"c", {}, {}, {}});
-    EXPECT_EQ(heard, 1);
+    EXPECT_EQ(received, 1);
     EXPECT_TRUE(host.lane->may_sleep());
 }
 

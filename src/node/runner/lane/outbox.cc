@@ -12,12 +12,14 @@ namespace dormouse::runner {
 
 using namespace dormouse::session;
 
-Outbox::Outbox(World world, Send send, Delivered on_delivered)
-    : world_(std::move(world)), send_(std::move(send)), on_delivered_(std::move(on_delivered)) {}
+Outbox::Outbox(Services services, Send send, Delivered on_delivered)
+    : services_(std::move(services)),
+      send_(std::move(send)),
+      on_delivered_(std::move(on_delivered)) {}
 
 void Outbox::add(std::vector<port::OutboxRow> posts) {
     // Another process may have stored earlier ones for the same receiver.
-    if (!world_.alone) {
+    if (!services_.alone) {
         doubt();
         return scan();
     }
@@ -45,7 +47,7 @@ void Outbox::scan() {
     auto question = [limit](port::OutboxStore& store) {
         return store.due_messages("session", Time::max(), limit);
     };
-    port::ask(world_.journal, std::move(question),
+    port::ask(services_.journal, std::move(question),
               scope_.guard([this, limit, doubts = doubts_](auto found) {
                   scanned(doubts, limit, std::move(found));
               }));
@@ -60,7 +62,7 @@ void Outbox::scanned(std::uint64_t doubts, std::uint32_t limit,
     for (port::OutboxRow& post : *found) {
         if (known_.size() < known_max) enqueue(std::move(post), false);
     }
-    if (!world_.alone && all && doubts != doubts_) scan();
+    if (!services_.alone && all && doubts != doubts_) scan();
 }
 
 void Outbox::begin(Pair const& pair) {
@@ -74,7 +76,7 @@ void Outbox::begin_next() {
     CHECK(on_their_way_ > 0);
     --on_their_way_;
     if (ready_.empty()) return;
-    world_.loop.post(scope_.guard([this] {
+    services_.loop.post(scope_.guard([this] {
         if (ready_.empty() || on_their_way_ >= in_transit_max) return;
         Pair const pair = ready_.front();
         ready_.pop_front();
@@ -89,7 +91,7 @@ void Outbox::attempt(Pair const& pair) {
     port::OutboxKey const key = queues_.at(pair).front().key;
     if (std::exchange(known_.at(key), false)) return deliver(pair);
     auto question = [key](port::OutboxStore& store) { return store.post(key); };
-    port::ask(world_.journal, std::move(question),
+    port::ask(services_.journal, std::move(question),
               scope_.guard([this, pair, key](Result<std::optional<port::OutboxRow>> row) {
                   if (!row) return again(pair, false);
                   if (*row) return deliver(pair);
@@ -115,7 +117,7 @@ void Outbox::deliver(Pair const& pair) {
         command.past = *std::move(past);
         give(pair, std::move(command));
     };
-    port::ask(world_.journal, std::move(question), scope_.guard(std::move(give_past)));
+    port::ask(services_.journal, std::move(question), scope_.guard(std::move(give_past)));
 }
 
 void Outbox::give(Pair const& pair, Deliver command) {
@@ -178,22 +180,23 @@ void Outbox::next(Pair const& pair, bool remove) {
         update.gone = true;
         return store.update_messages({&update, 1});
     };
-    world_.journal.write(std::move(work), scope_.guard([this, done](Result<void> const& removed) {
-        known_.erase(done);
-        if (!removed && world_.failed) world_.failed(removed.error());
-    }));
+    services_.journal.write(std::move(work),
+                            scope_.guard([this, done](Result<void> const& removed) {
+                                known_.erase(done);
+                                if (!removed && services_.failed) services_.failed(removed.error());
+                            }));
 }
 
 void Outbox::again(Pair const& pair, bool unreadable) {
     begin_next();
     if (!unreadable) {
         unreadable_.erase(pair);
-        return world_.loop.after(retry_every, scope_.guard([this, pair] { begin(pair); }));
+        return services_.loop.after(retry_every, scope_.guard([this, pair] { begin(pair); }));
     }
     Unreadable& waits = unreadable_[pair];
     waits.delay = std::clamp(2 * waits.delay, retry_every, unreadable_every_max);
     waits.number = ++attempts_;
-    world_.loop.after(waits.delay, scope_.guard([this, pair, number = waits.number] {
+    services_.loop.after(waits.delay, scope_.guard([this, pair, number = waits.number] {
         begin_waiting(pair, number);
     }));
 }
@@ -211,7 +214,7 @@ void Outbox::retry(SessionId session) {
         bool const its = pair.first == session || pair.second == session;
         if (!its || waits.number == 0) continue;
         waits.delay = {};
-        world_.loop.post(
+        services_.loop.post(
             scope_.guard([this, pair, number = waits.number] { begin_waiting(pair, number); }));
     }
 }

@@ -20,7 +20,7 @@ public:
     // Sends a command to a session on behalf of another.
     using Send = std::function<void(SessionId to, session::Command::Body body, session::Actor by,
                                     Lane::Reply reply)>;
-    struct World {
+    struct Services {
         port::Loop& loop;
         port::Journal& journal;
         bool alone = true;  // no other process appends
@@ -30,8 +30,8 @@ public:
     // Called with the outcome of each message, as far as this process knows it.
     using Delivered =
         std::function<void(session::OutboxKey const&, Result<session::Answer> const&)>;
-    // Everything in `world` outlives this.
-    Outbox(World world, Send send, Delivered on_delivered);
+    // Everything in `services` outlives this.
+    Outbox(Services services, Send send, Delivered on_delivered);
 
     // Adds messages that have just become durable. REQUIRES: all of kind "session".
     void add(std::vector<port::OutboxRow> posts);
@@ -41,7 +41,7 @@ public:
     // Asks the store for undelivered messages. Called at start and from time to time.
     void scan();
 
-    // Tries again now what waits because this session was unreadable.
+    // Retries at once the messages that wait because this session was unreadable.
     void retry(SessionId session);
 
     [[nodiscard]] std::size_t waiting() const { return known_.size(); }
@@ -75,10 +75,10 @@ private:
     static constexpr Duration retry_every{1'000};
     static constexpr Duration unreadable_every_max{300'000};
 
-    World world_;
+    Services services_;
     Send send_;
     std::map<Pair, Queue> queues_;  // oldest first; never empty
-    // Whether its row is known to be in the store: true for messages from add() until their first
+    // True if the row is known to be in the store, as for messages from add() until their first
     // attempt. A scan may have read a row before the append that removed it.
     std::map<port::OutboxKey, bool> known_;
     std::deque<Pair> ready_;

@@ -150,8 +150,8 @@ protected:
     // Stores added messages, as the append that sends them does.
     class StoringOutbox : public Outbox {
     public:
-        StoringOutbox(World world, Journal& journal, Send send, Delivered on_delivered)
-            : Outbox(world, std::move(send), std::move(on_delivered)), disk_(*journal.disk) {}
+        StoringOutbox(Services services, Journal& journal, Send send, Delivered on_delivered)
+            : Outbox(services, std::move(send), std::move(on_delivered)), disk_(*journal.disk) {}
         void add(std::vector<port::OutboxRow> posts) {
             for (port::OutboxRow const& post : posts) disk_.posts.emplace(post.key, post);
             Outbox::add(std::move(posts));

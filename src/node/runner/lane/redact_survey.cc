@@ -270,7 +270,7 @@ void Survey::find_call(Event const& event) {
 // Updates and lost tools of the messages and calls of an external agent.
 void Survey::find_of_agent(Event const& event) {
     if (auto const* e = std::get_if<AgentUpdate>(&event.body)) {
-        bool const tool = e->what.kind == NewsKind::tool;
+        bool const tool = e->what.kind == AgentOutputKind::tool;
         if (tool && has(e->message)) agent_tools_.insert(e->what.tool_call);
         bool const its =
             tool && turns.contains(e->turn) && agent_tools_.contains(e->what.tool_call);
@@ -412,7 +412,8 @@ void Survey::find_run(Event const& event) {
     if (!run_turns_.contains(event.turn)) return;
     if (std::holds_alternative<ModelReplied>(event.body)) replies_[event.turn] = event.seq;
     auto const* const update = std::get_if<AgentUpdate>(&event.body);
-    if (update && update->what.kind == NewsKind::message) replies_[event.turn] = update->message;
+    if (update && update->what.kind == AgentOutputKind::message)
+        replies_[event.turn] = update->message;
     if (!std::holds_alternative<TurnEnded>(event.body)) return;
     Seq const reply = replies_[event.turn];
     if (run_) add_message(reply);

@@ -47,11 +47,11 @@ void add_quarantined(std::vector<session::InboxItem> const& before, session::Sta
 // The row of a message that is due at once.
 [[nodiscard]] port::OutboxRow outbox_row(session::State const& state,
                                          session::OutboxMessage const& post, Time at);
-// Whether one of the records gives the session an alias.
+// Returns true if one of the records gives the session an alias.
 [[nodiscard]] bool claims_alias(std::vector<wire::RecordPtr> const& records);
 [[nodiscard]] port::TurnState turn_state(session::State const& state);
-// The same as the row has it. Of a session that works now it is `rest`: such sessions are due at
-// time 0 in the store, which counts them by that, and a row would change twice in each turn.
+// Returns the value for the row. For a session that works now it is `rest`: such sessions are due
+// at time 0 in the store, which counts them by that, and a row would change twice in each turn.
 [[nodiscard]] port::TurnState row_turn(session::State const& state);
 // The session's row, if one of the records changes what it shows, or the stored one (nullopt: not
 // known) has another turn.

@@ -10,7 +10,7 @@ namespace dormouse::runner {
 
 class SnapshotPlan {
 public:
-    // Of the journal; less than that is quickly folded.
+    // Minimum size of the journal; a smaller one is folded quickly.
     static constexpr std::size_t journal_min = std::size_t{64} << 10;
     // Bytes of the journal between two snapshots, for each byte of a snapshot.
     static constexpr std::size_t journal_factor = 4;

@@ -23,8 +23,8 @@ void read_history_from(Runner& runner, SessionId session, Seq from, SnapshotFn d
 [[nodiscard]] Result<wire::History> read_call(port::JournalStore& store, PendingId const& pending,
                                               Seq base, Seq head);
 
-// What one pending call needs: the events that made it, what was submitted for it, and the step
-// that consumed its outcome.
+// Reads the history of one pending call: the events that made it, the submissions for it, and the
+// step that consumed its outcome.
 void read_pending(Runner& runner, port::StoreView<port::JournalStore> journal,
                   PendingId const& pending, SnapshotFn done);
 

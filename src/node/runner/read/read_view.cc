@@ -40,7 +40,7 @@ Result<void> read_back(port::JournalStore& store, wire::JournalEnd const& end, R
     return {};
 }
 
-// Whether the records have no gaps and reach the head.
+// Returns true if the records have no gaps and reach the head.
 bool is_whole(wire::JournalEnd const& end, Records const& records) {
     return !records.empty() && records.back()->event.seq == end.head &&
            end.head - records.front()->event.seq + 1 == records.size();

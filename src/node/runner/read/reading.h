@@ -38,8 +38,8 @@ struct LoadedSession {
     };
     std::optional<Rows> rows = {};
 };
-// Whether the session's journal still has this frame, which was its newest once. False: the store
-// fell back to an earlier state, for example as a standby took over that lacked the frame.
+// Returns true if the session's journal still has this frame, which was its newest once. False: the
+// store fell back to an earlier state, for example as a standby took over that lacked the frame.
 [[nodiscard]] Result<bool> holds(port::JournalStore& store, session::State const& now,
                                  port::NewestFrame const& frame);
 [[nodiscard]] Result<LoadedSession> read_session(port::JournalStore& store, SessionId session);
@@ -63,8 +63,8 @@ struct KnownSession {
 [[nodiscard]] Result<std::optional<session::State>> read_base(
     SessionId session, std::vector<port::Frame> const& frames);
 
-// Reads all records in the journal from `from` to `to`, inclusive. Of what retention removed
-// (State::base), only the records that were still needed.
+// Reads all records in the journal from `from` to `to`, inclusive. From the part that retention
+// removed (State::base), only the records that were still needed.
 [[nodiscard]] Result<std::vector<wire::RecordPtr>> read_records(port::JournalStore& store,
                                                                 SessionId session, Seq from,
                                                                 Seq to);

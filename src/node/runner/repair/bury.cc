@@ -11,7 +11,7 @@ using namespace dormouse::session;
 
 namespace {
 
-// What the deletion uses of the session.
+// The rows of the session that the deletion uses.
 struct StoredRows {
     port::SessionRow row;
     Seq head = 0;  // as far as frames are left

@@ -14,8 +14,8 @@ struct Burial {
 
 // Removes all rows of the session, as an ordinary deletion does. Its session row stays, as deleted;
 // feed and audit record it. The parent of its task is notified if the first record can be read.
-// What only the state knew is lost: the session's own tasks continue, and their reports reach no
-// session. `journal` and `writer` outlive the reply. Errors: not_found, and those of an append.
+// Data that only the state had is lost: the session's own tasks continue, and their reports reach
+// no session. `journal` and `writer` outlive the reply. Errors: not_found, and those of an append.
 void bury(Burial with, SessionId session, session::Actor by, Lane::Reply reply);
 
 }  // namespace dormouse::runner

@@ -38,7 +38,7 @@ void Runner::repair(std::uint64_t after, bool dry_run, Asker asker,
         if (!found) return done(std::unexpected(std::move(found.error())));
         mend(*found, dry_run, asker, std::move(done));
     };
-    port::ask(world_.journal, std::move(question), scope_.guard(std::move(use)));
+    port::ask(services_.journal, std::move(question), scope_.guard(std::move(use)));
 }
 
 void Runner::mend(VerifyReport const& found, bool dry_run, Asker const& asker,

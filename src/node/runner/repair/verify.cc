@@ -91,7 +91,7 @@ private:
         if (!same) find("session row: differs from the journal");
     }
 
-    // Whether a row names an event after the end: then the journal has lost its end.
+    // Returns true if a row names an event after the end: then the journal has lost its end.
     bool beyond(Seq seq, std::string const& who) {
         if (seq <= rebuilt_.state.head) return false;
         find("journal: event " + std::to_string(seq) + ", which " + who + " names, is missing");

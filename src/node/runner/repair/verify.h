@@ -31,7 +31,7 @@ struct VerifyReport {
 // Verifies up to `limit` sessions with numbers above `after`. They may be in use.
 [[nodiscard]] Result<VerifyReport> verify_page(port::Store& store, std::uint64_t after,
                                                std::uint32_t limit);
-// Whether the damaged data can be rebuilt from the journal.
+// Returns true if the damaged data can be rebuilt from the journal.
 [[nodiscard]] bool can_be_repaired(Finding const& finding);
 
 }  // namespace dormouse::runner

@@ -141,13 +141,13 @@ TEST_F(Verify, DamagedSession_OthersAreStillChecked) {
     SessionId const other = SessionId::make(2, {5});
     host.lane = std::make_shared<Lane>(other, host, true);
     (void)ask(Create{other, "default", "demo", {}, {}, {}, {}, {}, {}});
-    std::vector<std::uint64_t> told;
+    std::vector<std::uint64_t> progress;
     auto const out =
-        verify(*host.store.store, [&](std::uint64_t sessions) { told.push_back(sessions); });
+        verify(*host.store.store, [&](std::uint64_t sessions) { progress.push_back(sessions); });
     ASSERT_TRUE(out);
     EXPECT_EQ(out->sessions, 2U);
     EXPECT_EQ(out->findings.size(), 1U);
-    EXPECT_EQ(told, std::vector<std::uint64_t>{2});
+    EXPECT_EQ(progress, std::vector<std::uint64_t>{2});
 }
 
 }  // namespace

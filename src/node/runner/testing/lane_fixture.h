@@ -20,7 +20,7 @@ public:
     [[nodiscard]] bool may_mail(std::string const&, std::string const&) const override {
         return false;
     }
-    [[nodiscard]] SubmissionCheck::World checks() const override { return checked_by; }
+    [[nodiscard]] SubmissionCheck::Services checks() const override { return checked_by; }
     [[nodiscard]] Rules& rules() override { return standing; }
     [[nodiscard]] std::vector<port::OutboxRow> outgoing(
         session::State const&, std::span<wire::RecordPtr const>,
@@ -74,7 +74,7 @@ public:
     Loads loading{loop, store, Journal::shared};
     TestEffects work;
     session::Limits allowed;
-    SubmissionCheck::World checked_by;
+    SubmissionCheck::Services checked_by;
     Rules standing{{}};
     bool drains = false;
     std::vector<port::OutboxRow> sent;

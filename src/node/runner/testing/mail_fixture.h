@@ -48,17 +48,17 @@ protected:
         return answers.back() == "applied" ? created.back() : SessionId();
     }
     void send(SessionId from, std::vector<std::string> to, std::string text, std::string key = {}) {
-        port::Letter letter{std::move(to), std::move(text)};
-        post->send(from, std::move(letter), {{session::ActorType::agent, "demo"}, key, "d"},
+        port::MailDraft draft{std::move(to), std::move(text)};
+        post->send(from, std::move(draft), {{session::ActorType::agent, "demo"}, key, "d"},
                    Duration(2'000),
                    [this](Result<port::MailPosted> got) { posted.push_back(std::move(got)); });
     }
-    // The fates of the newest mail, such as "delivered failed".
-    [[nodiscard]] std::string fates() const {
+    // The deliveries of the newest mail, such as "delivered failed".
+    [[nodiscard]] std::string deliveries() const {
         std::string out;
         if (posted.empty() || !posted.back()) return "none";
-        for (port::MailFate const& fate : posted.back()->fates)
-            out += (out.empty() ? "" : " ") + std::string(port::text(fate.status));
+        for (port::MailDelivery const& delivery : posted.back()->deliveries)
+            out += (out.empty() ? "" : " ") + std::string(port::text(delivery.status));
         return out;
     }
     [[nodiscard]] wire::History history(SessionId session) {

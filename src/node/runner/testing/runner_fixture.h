@@ -25,10 +25,10 @@ protected:
         options.resident_bytes = resident_bytes;
         options.completed_after = completed_after;
         options.audit_after = audit_after;
-        runner =
-            std::make_unique<Runner>(Runner::World{loop, clock, entropy, journal, nodes, effects,
-                                                   effects, nullptr, checks ? &catalogue : nullptr},
-                                     options, observer);
+        runner = std::make_unique<Runner>(
+            Runner::Services{loop, clock, entropy, journal, nodes, effects, effects, nullptr,
+                             checks ? &catalogue : nullptr},
+            options, observer);
     }
     // A new process with the same data; what the old one ran is lost.
     void restart(std::size_t resident_max = 4'096) {

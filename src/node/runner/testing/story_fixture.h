@@ -23,9 +23,9 @@ public:
     using Records = std::vector<wire::RecordPtr>;
 
     // In frames of random sizes.
-    StoredStory(session::testing::Given const& told, std::uint32_t seed) : random_(seed) {
-        id = SessionId::make(1, told.id.bytes);
-        all = wire::unpack(id, 1, wire::pack(told.id, wire::testing::records_of(told))).value();
+    StoredStory(session::testing::Given const& sample, std::uint32_t seed) : random_(seed) {
+        id = SessionId::make(1, sample.id.bytes);
+        all = wire::unpack(id, 1, wire::pack(sample.id, wire::testing::records_of(sample))).value();
         session::State empty;
         empty.id = id;
         auto rebuilt = rebuild({empty, all}).value();

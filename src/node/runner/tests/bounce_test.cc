@@ -62,7 +62,7 @@ protected:
 TEST_F(Bounce, UnknownName_IsRefusedAndNothingIsSent) {
     send(alice, {"nobody"}, "hello");
     loop.run();
-    EXPECT_EQ(fates(), "failed");
+    EXPECT_EQ(deliveries(), "failed");
     EXPECT_EQ(bounces(), "nothing was sent");
 }
 
@@ -75,7 +75,7 @@ TEST_F(Bounce, DeletedReceiver_IsRefusedAndNothingIsSent) {
     EXPECT_EQ(ask(bob, Delete{}), "applied");
     send(alice, {"bob", bob.text()}, "hello");
     loop.run();
-    EXPECT_EQ(fates(), "failed failed");
+    EXPECT_EQ(deliveries(), "failed failed");
     EXPECT_EQ(bounces(), "nothing was sent");
 }
 
@@ -86,7 +86,7 @@ TEST_F(Bounce, ReceiverDeletedAfterTheLookUp_ComesBack) {
     loop.run();
     EXPECT_EQ(ask(bob, Delete{}), "applied");
     journal.release_reads();
-    EXPECT_EQ(fates(), "failed");
+    EXPECT_EQ(deliveries(), "failed");
     expect_settled("not_found", "");
 }
 
@@ -96,7 +96,7 @@ TEST_F(Bounce, ReceiverEndedAfterTheLookUp_ComesBack) {
     loop.run();
     EXPECT_EQ(ask(bob, Move{Move::To::end, ""}), "applied");
     journal.release_reads();
-    EXPECT_EQ(fates(), "failed");
+    EXPECT_EQ(deliveries(), "failed");
     expect_settled("wrong_state", "");
 }
 
@@ -110,7 +110,7 @@ TEST_F(Bounce, ReceiverDeletedBetweenAcceptanceAndDelivery_ComesBack) {
     journal.release();
     journal.hold = false;
     while (journal.held() > 0) journal.release();
-    EXPECT_EQ(fates(), "failed");
+    EXPECT_EQ(deliveries(), "failed");
     expect_settled("not_found", "");
 }
 
@@ -134,7 +134,7 @@ TEST_F(Bounce, ReceiverDeletedByTheNextProcess_ComesBack) {
 TEST_F(Bounce, ReceiverDeletedAfterDelivery_DoesNotComeBack) {
     send(alice, {"bob"}, "hello");
     loop.run();
-    EXPECT_EQ(fates(), "delivered");
+    EXPECT_EQ(deliveries(), "delivered");
     EXPECT_EQ(ask(bob, Delete{}), "applied");
     expect_settled("", "");
 }
@@ -202,7 +202,7 @@ TEST_F(Bounce, MissingAgent_DoesNotComeBack) {
     effects.asked[0].done(
         ModelFailure{ask.turn, ask.step, ask.attempt, {"agent_missing", ""}, false, {}});
     loop.run();
-    EXPECT_EQ(fates(), "delivered");
+    EXPECT_EQ(deliveries(), "delivered");
     expect_settled("", "hello");
 }
 
@@ -213,7 +213,7 @@ TEST_F(Bounce, UnreadableReceiver_WaitsUntilItIsRestored) {
     begin();
     send(alice, {"bob"}, "hello");
     loop.advance(Duration(3'000));
-    EXPECT_EQ(fates(), "queued");
+    EXPECT_EQ(deliveries(), "queued");
     EXPECT_EQ(bounces(), "");
     EXPECT_EQ(rows(), 1u);
     rows_of(bob).frames = whole;

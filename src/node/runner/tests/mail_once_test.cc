@@ -72,7 +72,7 @@ TEST_F(MailOnce, ReceivedByAHiddenAppend_ReceiverDeleted_DoesNotComeBack) {
     EXPECT_EQ(ask(bob, Delete{}), "applied");
     loop.advance(Duration(3'000));
     EXPECT_EQ(bounces(), "");
-    EXPECT_EQ(fates(), "delivered");
+    EXPECT_EQ(deliveries(), "delivered");
     EXPECT_EQ(rows(), 0u);
 }
 
@@ -139,7 +139,7 @@ TEST_F(MailOnce, ReceivedAfterTheScanRead_ReceiverDeleted_DoesNotComeBack) {
     journal.hold_reads = true;
     loop.advance(Duration(1'000));  // starts the scan
     end(Fault::none);
-    EXPECT_EQ(fates(), "delivered");
+    EXPECT_EQ(deliveries(), "delivered");
     runner->command(bob, Delete{}, ann(), [](Result<Answer> const&) {});
     loop.run();
     journal.release_reads();

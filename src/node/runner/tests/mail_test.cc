@@ -14,7 +14,7 @@ TEST_F(RunnerMail, MailToAnIdleAgent_StartsATurnWithIt) {
     SessionId const bob = named("bob");
     send(alice, {"bob"}, "what time is it?");
     loop.run();
-    EXPECT_EQ(fates(), "delivered");
+    EXPECT_EQ(deliveries(), "delivered");
     ASSERT_EQ(effects.asked.size(), 1u);
     EXPECT_EQ(effects.asked[0].request.session, bob);
     auto const& messages = effects.asked[0].request.view.messages;
@@ -33,13 +33,13 @@ TEST_F(RunnerMail, UnknownName_FailsAloneAndAllMeansAllOthers) {
     (void)new_session();  // has no alias
     send(alice, {"bob", "ghost"}, "hello");
     loop.run();
-    EXPECT_EQ(fates(), "delivered failed");
+    EXPECT_EQ(deliveries(), "delivered failed");
     send(alice, {}, "to all");
     loop.run();
-    EXPECT_EQ(fates(), "delivered delivered");
+    EXPECT_EQ(deliveries(), "delivered delivered");
     send(alice, {"ghost"}, "hello");
     loop.run();
-    EXPECT_EQ(fates(), "failed");
+    EXPECT_EQ(deliveries(), "failed");
     EXPECT_EQ(posted.back()->id.seq, 0u);
 }
 
@@ -65,7 +65,7 @@ TEST_F(RunnerMail, SessionOfAnotherProject_IsNotFound) {
     loop.run();
     send(alice, {created.back().text()}, "psst");
     loop.run();
-    EXPECT_EQ(fates(), "failed");
+    EXPECT_EQ(deliveries(), "failed");
 }
 
 TEST_F(RunnerMail, EndedReceiver_Bounces) {
@@ -74,7 +74,7 @@ TEST_F(RunnerMail, EndedReceiver_Bounces) {
     EXPECT_EQ(ask(bob, Move{Move::To::end, ""}), "applied");
     send(alice, {bob.text()}, "are you there?");
     loop.run();
-    EXPECT_EQ(fates(), "failed");
+    EXPECT_EQ(deliveries(), "failed");
     auto const sent = history(alice).sent();
     ASSERT_EQ(sent.size(), 1u);
     EXPECT_EQ(sent.begin()->second.bounced.size(), 1u);
@@ -172,7 +172,7 @@ TEST_F(RunnerMail, SessionNamedTwice_GetsOneMail) {
     EXPECT_EQ(inbox(bob), "hello");
     send(alice, {bob.text(), "bob"}, "again");
     loop.run();
-    EXPECT_EQ(fates(), "delivered");
+    EXPECT_EQ(deliveries(), "delivered");
     EXPECT_EQ(inbox(bob), "hello again");
 }
 
@@ -184,7 +184,7 @@ TEST_F(RunnerMail, SlowReceiver_IsQueuedAndDeliveredLater) {
     loop.run();
     journal.release();  // commits the sender's append; the receiver's is held
     loop.advance(Duration(2'000));
-    EXPECT_EQ(fates(), "queued");
+    EXPECT_EQ(deliveries(), "queued");
     journal.hold = false;
     while (journal.held() > 0) journal.release();
     loop.advance(Duration(2'000));
@@ -207,7 +207,7 @@ TEST_F(RunnerMail, EndlessMailLoop_IsQuarantined) {
         loop.advance(Duration(60'000));
     }
     EXPECT_EQ(answers_sent, static_cast<int>(limits::mail_hops_max));
-    EXPECT_EQ(fates(), "quarantined");
+    EXPECT_EQ(deliveries(), "quarantined");
     bool const is_bob = !stored(bob).inbox.empty();
     State const held = stored(is_bob ? bob : alice);
     ASSERT_EQ(held.inbox.size(), 1u);
@@ -227,7 +227,7 @@ TEST_F(RunnerMail, MailToMany_DoesNotDelayOthers) {
     send(alice, {}, "to all");
     EXPECT_EQ(ask(bob, prompt("hello")), "applied");
     loop.run();
-    EXPECT_EQ(posted.back()->fates.size(), 600u);
+    EXPECT_EQ(posted.back()->deliveries.size(), 600u);
     EXPECT_EQ(rows(), 0u);
     for (SessionId const& one : many) EXPECT_EQ(inbox(one), "to all");
     for (std::size_t const appends : journal.commits) EXPECT_LE(appends, 300u);

@@ -36,7 +36,7 @@ class LargeCommandTest : public RunnerTestOn<Journal> {
 protected:
     LargeCommandTest() {
         runner = std::make_unique<Runner>(
-            Runner::World{loop, clock, entropy, journal, nodes, effects, effects, &workers},
+            Runner::Services{loop, clock, entropy, journal, nodes, effects, effects, &workers},
             Options(), observer);
     }
 

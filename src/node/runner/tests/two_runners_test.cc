@@ -27,7 +27,7 @@ struct Server {
         Options options;
         options.numbers.first = next_session;
         runner = std::make_unique<Runner>(
-            Runner::World{loop, clock, entropy, journal, nodes, effects, effects}, options,
+            Runner::Services{loop, clock, entropy, journal, nodes, effects, effects}, options,
             observer);
     }
     std::string ask(SessionId session, Command::Body body) {
@@ -256,7 +256,7 @@ TEST_F(TwoRunners, NoHeartbeat_NoEffectStarts) {
     loop.run();
     b.nodes.beats = false;
     EXPECT_EQ(b.ask(session, submit(pending, "1")), "applied") << "the store judges appends";
-    EXPECT_EQ(b.effects.starts, 0) << "A may take B for gone at any moment";
+    EXPECT_EQ(b.effects.starts, 0) << "A may declare B dead at any moment";
     b.nodes.beats = true;
     scan();
     EXPECT_EQ(b.effects.asked.size(), 1U);

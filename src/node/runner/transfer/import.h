@@ -11,7 +11,7 @@
 
 namespace dormouse::runner {
 
-// What the store can do about sessions that would start something. Never empty.
+// Functions of the store for sessions that would start effects. Never empty.
 struct ImportGuard {
     // Called before the first session with outstanding work is written: the store must hold from
     // now on. An error refuses the session.

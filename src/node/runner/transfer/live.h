@@ -25,7 +25,7 @@ struct Arrival {
 [[nodiscard]] Result<std::vector<Arrival>> read_sessions(TransferSource const& next,
                                                          std::uint64_t second);
 
-// Whether sessions that have something to do are taken.
+// The treatment of sessions with outstanding work.
 enum class LiveWork : std::uint8_t {
     refused,  // unless the store holds
     started,  // they continue here at once

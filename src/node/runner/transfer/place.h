@@ -23,14 +23,14 @@ public:
     // Errors: bad_value, newer_format.
     [[nodiscard]] static Result<Placing> prepare(Portable session, SessionId was);
 
-    // Whether the store has this session already. Errors: conflict and alias_taken if something of
-    // it is taken; others the store.
+    // Returns true if the store has this session already. Errors: conflict and alias_taken if
+    // something of it is taken; others the store.
     [[nodiscard]] Result<bool> find(port::Store& store);
     [[nodiscard]] bool has_work() const;
-    // Of the processes that worked for it when it was exported.
+    // Returns the epochs of the processes that worked for it when it was exported.
     [[nodiscard]] std::set<Epoch> epochs() const;
-    // What writes the session, in this order; what an import that was cut off has written is left
-    // out. Nobody sees it before the last one. REQUIRES: find() returned false.
+    // Returns the appends that write the session, in this order, without those of an import that
+    // was cut off. The session is visible after the last one. REQUIRES: find() returned false.
     [[nodiscard]] std::vector<port::Append> appends(Epoch epoch,
                                                     ImportOptions const& options) const;
 
@@ -63,15 +63,15 @@ private:
     bool has_created_ = false;  // the store knows the key of its creation
 };
 
-// Looks for what is taken in the store, and writes the session. Errors: those of find() and the
-// guard concern the session; others the store.
+// Checks the store for conflicts, and writes the session. Errors: those of find() and the guard
+// concern the session; others the store.
 [[nodiscard]] Result<Placed> place(port::Store& store, Placing placing,
                                    ImportOptions const& options, ImportGuard const& guard);
 
 // The key under which the store remembers that the session of this id was imported with a new one.
 [[nodiscard]] Bits128 import_key(SessionId was);
 
-// Whether such an error concerns the session alone, and not the store.
+// Returns true if the error concerns the session alone, and not the store.
 [[nodiscard]] bool concerns_session(Code code);
 
 }  // namespace dormouse::runner

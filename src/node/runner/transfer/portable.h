@@ -71,7 +71,7 @@ using NewIds = std::map<SessionId, SessionId>;
 // The same for the key of an outbox message.
 [[nodiscard]] std::string renamed_key(std::string key, NewIds const& ids);
 
-// What one line of a session holds; adds it to `session`. Errors: bad_value.
+// Reads one line of a session and adds it to `session`. Errors: bad_value.
 [[nodiscard]] Result<void> read_row(std::string_view line, NewIds const& ids, Portable& session);
 
 }  // namespace dormouse::runner

@@ -18,11 +18,13 @@ public:
                                                              Time /*until*/) override {
         return std::vector(keys.begin(), keys.end());
     }
-    [[nodiscard]] Result<std::vector<std::string>> hear(Duration /*limit*/) override {
+    [[nodiscard]] Result<std::vector<std::string>> receive(Duration /*limit*/) override {
         return std::vector<std::string>();
     }
     void end_wait() override {}
-    [[nodiscard]] Result<void> say(std::span<std::string const> /*texts*/) override { return {}; }
+    [[nodiscard]] Result<void> publish(std::span<std::string const> /*texts*/) override {
+        return {};
+    }
     [[nodiscard]] std::string failure() const override { return {}; }
 };
 

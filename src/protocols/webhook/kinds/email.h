@@ -21,7 +21,7 @@ struct MailText {
 // header.
 [[nodiscard]] std::string mail_content(MailText const& mail);
 
-// What a notification says in an e-mail. `link` works once and signs its reader in.
+// The subject and text of a notification by e-mail. `link` works once and signs its reader in.
 [[nodiscard]] std::string mail_subject(Notification const& it);
 [[nodiscard]] std::string mail_body(Notification const& it, std::string const& link);
 

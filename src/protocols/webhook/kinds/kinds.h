@@ -22,7 +22,7 @@ struct ServiceRequest {
     std::string body;
 };
 
-// What an answer means. `why` holds nothing secret.
+// The meaning of an answer. `why` holds nothing secret.
 struct ServiceReply {
     bool taken = false;
     std::string reference = {};  // names the message, so that it can be changed; empty: it cannot
@@ -55,7 +55,7 @@ struct Service {
 [[nodiscard]] ServiceReply read_reply(Service const& service, int status, std::string_view body,
                                       bool is_change);
 
-// What the files of the services share.
+// Shared by the files of the services.
 
 // Taken if the status is 2xx; permanent if the message itself is refused (400, 413).
 [[nodiscard]] ServiceReply by_status(int status);

@@ -14,7 +14,7 @@
 
 namespace dormouse::webhook {
 
-// Who sends. Push services may write to `contact`: "mailto:ops@example.org" or an https URL.
+// The sender. Push services may write to `contact`: "mailto:ops@example.org" or an https URL.
 struct PushSender {
     P256Secret secret{};
     P256Point key{};  // the public key that browsers subscribe with
@@ -41,7 +41,7 @@ struct PushMessage {
 inline constexpr std::size_t push_text_max = 4'096 - (16 + 4 + 1 + 65) - 1 - 16;
 
 [[nodiscard]] PushMessage push_message(Notification const& it, Time now);
-// What a person sends to their own device, to see whether it arrives.
+// Returns the message by which a person tests their own device.
 [[nodiscard]] PushMessage push_test_message(std::string const& device);
 
 // Fresh for each message: its salt and the secret of its key pair.
@@ -74,7 +74,7 @@ private:
 [[nodiscard]] Result<ServiceRequest> push_request(std::string authorization, PushDevice const& to,
                                                   PushMessage const& message,
                                                   PushRandom const& random);
-// What the answer of a push service means.
+// Returns the meaning of the answer of a push service.
 [[nodiscard]] ServiceReply push_reply(int status);
 
 }  // namespace dormouse::webhook

@@ -134,7 +134,7 @@ public:
     // From now on all queries have one view of the data, and are not asked again: the view ends
     // with the connection. They may read whole tables.
     [[nodiscard]] Result<void> hold_view();
-    // What verify reports about the feed and the audit besides the sessions, for people.
+    // Returns the findings of verify in the feed and the audit, for people.
     [[nodiscard]] Result<std::vector<std::string>> feed_and_audit_findings();
 
 private:

@@ -187,7 +187,7 @@ private:
     int schemas_ = 0;
 };
 
-// Whether there is a server. If one is required and missing, the test fails.
+// Returns true if there is a server. If one is required and missing, the test fails.
 inline bool has_server() {
     bool const there = TestServer::instance() != nullptr;
     if (!there && std::getenv("DORMOUSE_TEST_POSTGRES") != nullptr)

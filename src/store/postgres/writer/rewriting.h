@@ -20,7 +20,7 @@ public:
         : connection_(connection), rewriter_(rewriter), fence_(std::move(fence)), wait_(wait) {}
 
     // In transactions of at most 200 rows and, unless one row is larger, 4 MiB. Returns how many
-    // rows were changed. What failed is not repeated: the next call continues.
+    // rows were changed. A failed transaction is not repeated: the next call continues.
     [[nodiscard]] Answer<std::uint64_t> all();
 
 private:

@@ -1,5 +1,5 @@
 #pragma once
-// How values are stored. Private to the writer's .cc files.
+// The stored form of values. Private to the writer's .cc files.
 
 #include "port/store_rows.h"
 

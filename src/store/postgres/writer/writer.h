@@ -29,7 +29,7 @@ struct Registration {
     std::string incarnation;  // 16 random bytes
 };
 
-// How a process appears in `nodes`.
+// The name of a process in `nodes`.
 struct NodeName {
     std::string name;
     std::string version;  // the release
@@ -73,7 +73,8 @@ public:
     // See PostgresStore.
     [[nodiscard]] Result<std::uint64_t> rewrite(port::Rewriter& rewriter);
     [[nodiscard]] Result<bool> drop_old_versions();
-    // Whether the schema was in another database when settle() was called last (identity.cc).
+    // Returns true if the schema was in another database at the last call of settle()
+    // (identity.cc).
     [[nodiscard]] Result<bool> is_copy();
     [[nodiscard]] Result<void> settle();
     [[nodiscard]] Result<std::vector<port::OutboxKey>> claim(std::span<port::OutboxKey const> keys,
@@ -93,7 +94,7 @@ private:
     // Makes a call exactly once, however often the connection is lost. REQUIRES: its parameters
     // begin with fenced_parameters().
     [[nodiscard]] Answer<Statuses> once(Call const& call);
-    // What became of the call that was sent last; nullopt: it was not made and will not be.
+    // Returns the result of the call that was sent last; nullopt: it was not made and will not be.
     [[nodiscard]] Answer<std::optional<Statuses>> resolve();
     [[nodiscard]] Answer<Connection*> reconnect();
     [[nodiscard]] Failure fence();

@@ -17,7 +17,7 @@ using port::AppendResult;
 
 enum class AppendStatus : std::int64_t { written, moved, alias_taken, created, key_taken };
 
-// What is wrong with an append, whatever is stored.
+// Returns the error of an append that does not depend on the stored rows.
 std::optional<Error> fault_of(Append const& append) {
     auto const& frame = append.frame;
     CHECK(append.session.number() > 0);
@@ -83,7 +83,7 @@ AppendResult result_of(Append const& append, std::int64_t status) {
     return fail(Code::internal, "PostgreSQL: an append has no status");
 }
 
-// Whether one append of a batch may be the cause: a value, a constraint or a limit.
+// Returns true if one append of a batch may be the cause: a value, a constraint or a limit.
 bool is_of_one(std::string_view state) {
     auto const kind = state.substr(0, 2);
     return kind == "21" || kind == "22" || kind == "23" || kind == "54";

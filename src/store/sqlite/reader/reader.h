@@ -21,7 +21,7 @@ public:
     Reader(Connection connection, std::string file)
         : connection_(std::move(connection)), file_(std::move(file)) {}
 
-    // From now on all reads see the store as it is now.
+    // Makes all reads see the current state of the store.
     [[nodiscard]] Result<void> hold_view();
 
     // See port::Store.
@@ -140,7 +140,7 @@ private:
         port::PendingFilter const& filter, std::string const& project);
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_of_projects(
         port::PendingFilter const& filter, std::vector<std::string> const& names);
-    // How many rows the query has.
+    // Returns the number of rows of the query.
     [[nodiscard]] static Result<std::uint32_t> rows_of(Query& query);
     // Sessions with a waiting call.
     [[nodiscard]] Result<std::uint32_t> waiting_in(std::string const& project, std::uint32_t limit);

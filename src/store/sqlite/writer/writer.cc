@@ -294,7 +294,7 @@ std::expected<Writer::Known, Writer::Failure> Writer::check_head(Append const& a
     return std::unexpected(Failure{Reach::append, port::moved(append.session).error()});
 }
 
-// Whether the session's newest frame is the one on which the append was decided.
+// Returns true if the session's newest frame is the one on which the append was decided.
 Result<bool> Writer::is_newest(Append const& append) {
     auto const number = append.session.number();
     auto last = query(Write::find_head);

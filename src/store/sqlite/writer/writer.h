@@ -58,7 +58,7 @@ public:
     [[nodiscard]] std::uint64_t next_number() const { return next_number_; }
 
 private:
-    // What a failed append affects.
+    // The scope of a failed append.
     enum class Reach : std::uint8_t {
         append,  // only itself; it has written nothing
         undo,    // only itself, after its writes are undone
@@ -127,7 +127,8 @@ private:
 
     std::shared_ptr<Changes> const changes_;  // null: nobody follows what changes
     Connection connection_;
-    // Whether the files still hold what a Rewrite has removed: in free space, or in the log only.
+    // The place in the files where contents removed by a Rewrite remain: free space, or the log
+    // only.
     enum class Remains : std::uint8_t { nowhere, in_log, in_file };
     Remains remains_ = Remains::nowhere;
     std::atomic<bool> stopped_ = false;
