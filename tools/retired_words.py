@@ -42,7 +42,7 @@ EVERYWHERE = (
     (r'dormouse::server', 'dormouse::http', ()),
     (r'disown|owed(?:_since|_max)?|owes|owing|untold', 'outstanding, unnotified', (
         ('src/core/wire/', WIRE),
-        ('src/store/sqlite/schema.cc', 'the name of a table in earlier releases'),
+        ('src/store/sqlite/schema/schema.cc', 'the name of a table in earlier releases'),
     )),
 )
 # Words of prose that are no names: one word, or a part of a name between underscores.

@@ -1,8 +1,8 @@
 #include "app/archive_changes.h"
 
-#include "app/archived.h"
+#include "app/commands/archived.h"
+#include "app/parts/stores.h"
 #include "app/release.h"
-#include "app/stores.h"
 #include "archive/writer.h"
 #include "io/clock.h"
 #include "runner/transfer/export.h"

@@ -1,4 +1,4 @@
-#include "app/programs.h"
+#include "app/commands/programs.h"
 #include "app/release.h"
 #include "app/single_file.h"
 #include "app/web_files.h"

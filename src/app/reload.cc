@@ -1,8 +1,8 @@
 #include "app/reload.h"
 
-#include "app/config_checks.h"
-#include "app/flags.h"
-#include "app/start_checks.h"
+#include "app/start/config_checks.h"
+#include "app/start/flags.h"
+#include "app/start/start_checks.h"
 #include "config/changes.h"
 #include "json/json.h"
 

@@ -2,7 +2,7 @@
 // Reloads the configuration of a running server: reads and checks it on another thread, compares it
 // with the one in force, and has it applied on the loop.
 
-#include "app/configuration.h"
+#include "app/start/configuration.h"
 #include "base/scope.h"
 #include "cli/commands/cli.h"
 #include "config/config.h"

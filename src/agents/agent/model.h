@@ -2,7 +2,7 @@
 // Models: they answer a view of a session. Called on the loop thread.
 
 #include "port/effects.h"
-#include "session/cost.h"
+#include "session/budget/cost.h"
 #include "session/limits.h"
 #include "session/view.h"
 #include "session/vocabulary.h"

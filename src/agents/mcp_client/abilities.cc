@@ -1,7 +1,7 @@
 #include "mcp_client/abilities.h"
 
 #include "base/check.h"
-#include "mcp_client/task.h"
+#include "mcp_client/requests/task.h"
 
 namespace dormouse::mcp_client {
 namespace {

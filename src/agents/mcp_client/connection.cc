@@ -4,7 +4,7 @@
 #include "json/json.h"
 #include "mcp/versions.h"
 #include "mcp_client/library.h"
-#include "mcp_client/sampling.h"
+#include "mcp_client/requests/sampling.h"
 
 #include <algorithm>
 #include <iterator>

@@ -4,13 +4,13 @@
 
 #include "agent/tool.h"
 #include "base/scope.h"
-#include "mcp_client/calls.h"
 #include "mcp_client/connection_state.h"
 #include "mcp_client/link.h"
-#include "mcp_client/progress.h"
-#include "mcp_client/requests.h"
-#include "mcp_client/sign_in.h"
-#include "mcp_client/tasks.h"
+#include "mcp_client/requests/calls.h"
+#include "mcp_client/requests/progress.h"
+#include "mcp_client/requests/requests.h"
+#include "mcp_client/requests/tasks.h"
+#include "mcp_client/sign_in/sign_in.h"
 #include "mcp_client/tool_list.h"
 #include "rpc/peer.h"
 

@@ -8,7 +8,7 @@
 #include "mcp/versions.h"
 #include "mcp_client/abilities.h"
 #include "mcp_client/link.h"
-#include "mcp_client/token_source.h"
+#include "mcp_client/sign_in/token_source.h"
 
 #include <algorithm>
 #include <map>

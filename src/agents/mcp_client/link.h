@@ -2,7 +2,7 @@
 // The way to a foreign server: lines of JSON-RPC there and back. On the loop.
 
 #include "mcp_client/settings.h"
-#include "mcp_client/token_source.h"
+#include "mcp_client/sign_in/token_source.h"
 #include "port/http.h"
 #include "port/process.h"
 #include "port/world.h"

@@ -1,7 +1,7 @@
 #include "mcp_client/tool_list.h"
 
 #include "json/json.h"
-#include "mcp_client/call_result.h"
+#include "mcp_client/requests/call_result.h"
 
 #include <gtest/gtest.h>
 

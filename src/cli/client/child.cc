@@ -1,6 +1,6 @@
 #include "cli/client/child.h"
 
-#include "cli/client/settings.h"
+#include "cli/client/saved/settings.h"
 #include "io/fd.h"
 
 #include <fcntl.h>

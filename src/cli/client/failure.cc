@@ -1,6 +1,6 @@
 #include "cli/client/failure.h"
 
-#include "cli/client/known_agents.h"
+#include "cli/client/saved/known_agents.h"
 
 #include "base/text/chars.h"
 #include "base/text/text.h"

@@ -5,7 +5,7 @@
 #include "base/text/text.h"
 #include "base/text/width.h"
 #include "base/url.h"
-#include "cli/client/last_list.h"
+#include "cli/client/saved/last_list.h"
 #include "json/json.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "cli/commands/cli.h"
 
 #include "base/text/cut.h"
-#include "cli/client/contexts.h"
-#include "cli/client/last_list.h"
+#include "cli/client/saved/contexts.h"
+#include "cli/client/saved/last_list.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/jq.h"
 

@@ -1,8 +1,8 @@
 #include "cli/commands/commands.h"
 
 #include "base/text/text.h"
-#include "cli/client/last_list.h"
 #include "cli/client/resolve.h"
+#include "cli/client/saved/last_list.h"
 #include "cli/commands/pick.h"
 #include "cli/render/render_formats.h"
 

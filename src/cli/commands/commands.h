@@ -3,7 +3,7 @@
 // and reach the server through its client.
 
 #include "cli/client/client.h"
-#include "cli/client/settings.h"
+#include "cli/client/saved/settings.h"
 #include "cli/commands/arguments/arguments.h"
 #include "cli/render/render.h"
 

@@ -1,7 +1,7 @@
 #include "cli/commands/jq.h"
 
 #include "base/text/text.h"
-#include "cli/client/settings.h"
+#include "cli/client/saved/settings.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 // login and context: servers that a person has signed in to.
 
-#include "cli/client/contexts.h"
 #include "cli/client/interrupts.h"
+#include "cli/client/saved/contexts.h"
 #include "cli/commands/commands.h"
 
 #include "base/text/cut.h"

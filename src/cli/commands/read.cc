@@ -3,8 +3,8 @@
 
 #include "base/url.h"
 #include "cli/client/interrupts.h"
-#include "cli/client/known_agents.h"
 #include "cli/client/resolve.h"
+#include "cli/client/saved/known_agents.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/pick.h"
 #include "cli/render/story.h"

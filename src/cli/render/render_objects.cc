@@ -4,7 +4,7 @@
 #include "cli/render/render_question.h"
 
 #include "base/text/text.h"
-#include "cli/client/settings.h"
+#include "cli/client/saved/settings.h"
 #include "cli/render/money.h"
 
 #include <algorithm>

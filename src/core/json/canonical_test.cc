@@ -1,6 +1,6 @@
 #include "json/json.h"
 
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 // beginning may be removed; a later line then holds the hash to which the first remaining line is
 // chained (wire/audit.h).
 
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 
 #include <cstdint>
 #include <string>

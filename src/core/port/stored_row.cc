@@ -1,6 +1,6 @@
 #include "port/stored_row.h"
 
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 
 #include <algorithm>
 

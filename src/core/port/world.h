@@ -4,7 +4,7 @@
 #include <dormouse/error.h>
 #include <dormouse/time.h>
 
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 #include "port/store.h"
 
 #include <functional>

@@ -3,7 +3,7 @@
 // limits, and what was found by key). Together they are the whole input of decide(), which has no
 // clock, no randomness and no I/O of its own.
 
-#include "session/budget.h"
+#include "session/budget/budget.h"
 #include "session/event.h"
 #include "session/limits.h"
 #include "session/outbox_message.h"

@@ -1,6 +1,6 @@
 #include "session/replay.h"
 
-#include "session/fold.h"
+#include "session/fold/fold.h"
 #include "session/limits.h"
 
 #include <map>

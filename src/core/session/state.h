@@ -3,7 +3,7 @@
 // the age of the session: settled text, arguments and outputs stay in the journal, and closed
 // things are found by key. Owned by one lane; only apply() changes it.
 
-#include "session/budget.h"
+#include "session/budget/budget.h"
 #include "session/effect.h"
 #include "session/event.h"
 

@@ -1,4 +1,4 @@
-#include "session/fold.h"
+#include "session/fold/fold.h"
 
 #include "base/text/utf8.h"
 

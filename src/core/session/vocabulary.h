@@ -8,9 +8,9 @@
 #include <dormouse/time.h>
 #include <dormouse/vocabulary.h>
 
+#include "base/crypto/sha256.h"
 #include "base/indirect.h"
-#include "base/sha256.h"
-#include "session/budget_use.h"
+#include "session/budget/budget_use.h"
 
 #include <cstdint>
 #include <map>

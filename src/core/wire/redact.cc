@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <tuple>
 #include <utility>
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 #include "json/json.h"
 
 namespace dormouse::wire {

@@ -1,7 +1,7 @@
 #include "wire/state_json.h"
 
 #include "json/stored.h"
-#include "session/fold.h"
+#include "session/fold/fold.h"
 #include "wire/part_fields.h"
 
 #include <stdexcept>

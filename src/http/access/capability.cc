@@ -1,7 +1,7 @@
 #include "http/access/capability.h"
 
 #include "base/check.h"
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 #include "base/text/text.h"
 
 namespace dormouse::http {

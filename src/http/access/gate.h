@@ -3,7 +3,7 @@
 // all routes"). Host names protect against DNS rebinding, Origin against pages of other sites, JSON
 // bodies against forms, and a token against everyone without one.
 
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 #include "http/access/capability.h"
 #include "http/access/devices.h"
 #include "http/access/rate.h"

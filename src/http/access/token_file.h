@@ -5,7 +5,7 @@
 
 #include <dormouse/error.h>
 
-#include "base/p256.h"
+#include "base/crypto/p256.h"
 #include "http/access/gate.h"
 #include "port/world.h"
 

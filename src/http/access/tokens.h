@@ -2,7 +2,7 @@
 // The valid tokens, links and cookies in memory, against which every request is checked. A secret
 // is found by its digest, so lookup time reveals nothing about other secrets. On the loop.
 
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 #include "port/world.h"
 
 #include <memory>

@@ -15,8 +15,8 @@
 #include <dormouse/id.h>
 #include <dormouse/time.h>
 
+#include "base/crypto/sha256.h"
 #include "base/enum_words.h"
-#include "base/sha256.h"
 #include "json/json.h"
 
 #include <concepts>

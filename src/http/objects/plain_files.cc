@@ -1,6 +1,6 @@
 #include "http/objects/plain_files.h"
 
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 #include "base/text/text.h"
 
 namespace dormouse::http {

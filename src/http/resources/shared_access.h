@@ -2,8 +2,8 @@
 // Tokens, devices and standing rules that another process on the same store has changed. Each
 // process keeps them in memory; the store counts their changes. On the loop.
 
+#include "base/crypto/sha256.h"
 #include "base/scope.h"
-#include "base/sha256.h"
 #include "port/store_rows.h"
 
 #include <cstdint>

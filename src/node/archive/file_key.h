@@ -4,7 +4,7 @@
 
 #include <dormouse/error.h>
 
-#include "base/aes_gcm.h"
+#include "base/crypto/aes_gcm.h"
 #include "port/world.h"
 #include "store/sealed/master_keys.h"
 

@@ -1,6 +1,6 @@
 #include "archive/index_file.h"
 
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 #include "base/text/text.h"
 #include "json/json.h"
 

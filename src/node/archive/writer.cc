@@ -4,7 +4,7 @@
 #include "archive/piece.h"
 #include "backup/files.h"
 #include "backup/gzip.h"
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

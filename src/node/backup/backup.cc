@@ -1,7 +1,7 @@
 #include "backup/backup.h"
 
 #include "backup/files.h"
-#include "base/sha256_stream.h"
+#include "base/crypto/sha256_stream.h"
 #include "base/text/text.h"
 #include "store/sqlite/snapshot.h"
 

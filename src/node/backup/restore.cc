@@ -2,7 +2,7 @@
 
 #include "backup/files.h"
 #include "backup/restoring.h"
-#include "base/sha256_stream.h"
+#include "base/crypto/sha256_stream.h"
 #include "base/text/text.h"
 #include "store/sqlite/snapshot.h"
 

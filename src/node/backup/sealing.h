@@ -4,8 +4,8 @@
 
 #include <dormouse/error.h>
 
-#include "base/aes_gcm.h"
-#include "base/sha256.h"
+#include "base/crypto/aes_gcm.h"
+#include "base/crypto/sha256.h"
 #include "port/world.h"
 
 #include <array>

@@ -1,13 +1,13 @@
 #include "config/keys.h"
 
-#include "config/backup_rows.h"
-#include "config/budget_rows.h"
-#include "config/limits_rows.h"
-#include "config/mcp_rows.h"
-#include "config/people_rows.h"
-#include "config/rows.h"
-#include "config/store_rows.h"
-#include "config/telemetry_rows.h"
+#include "config/rows/backup_rows.h"
+#include "config/rows/budget_rows.h"
+#include "config/rows/limits_rows.h"
+#include "config/rows/mcp_rows.h"
+#include "config/rows/people_rows.h"
+#include "config/rows/rows.h"
+#include "config/rows/store_rows.h"
+#include "config/rows/telemetry_rows.h"
 
 namespace dormouse::config {
 

@@ -1,7 +1,7 @@
 #include "index/follower.h"
 
 #include "base/enum_words.h"
-#include "runner/lane/redact.h"
+#include "runner/lane/redact/redact.h"
 #include "runner/testing/runner_fixture.h"
 #include "store/memory/memory_store.h"
 

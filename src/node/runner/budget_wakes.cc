@@ -1,6 +1,6 @@
 // A raised budget of a day lets all sessions continue that ask about it.
 #include "runner/runner.h"
-#include "session/budget.h"
+#include "session/budget/budget.h"
 
 #include <algorithm>
 #include <utility>

@@ -13,11 +13,11 @@
 #include "io/threads/thread_workers.h"
 #include "runner/lane/counted.h"
 #include "runner/runner.h"
-#include "runtime/ending_effects.h"
-#include "runtime/follower.h"
-#include "runtime/shared_nodes.h"
-#include "runtime/signals.h"
-#include "runtime/sole_owner.h"
+#include "runtime/engine/ending_effects.h"
+#include "runtime/nodes/follower.h"
+#include "runtime/nodes/shared_nodes.h"
+#include "runtime/nodes/signals.h"
+#include "runtime/nodes/sole_owner.h"
 #include "runtime/stores.h"
 
 #include <functional>

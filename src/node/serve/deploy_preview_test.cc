@@ -2,7 +2,7 @@
 // pendingID, and the session continues. As a tool in code, over HTTP.
 #include <dormouse/dormouse.h>
 
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 #include "base/text/text.h"
 #include "serve/testing/http_request.h"
 

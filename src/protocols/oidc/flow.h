@@ -3,7 +3,7 @@
 // browser by a signed cookie; state, nonce and the PKCE verifier are computed from it, so nothing
 // is stored and a restart of the server does not matter. Used ones are remembered in memory.
 
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 
 #include <dormouse/time.h>
 

@@ -1,6 +1,6 @@
 #include "oidc/id_token.h"
 
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 #include "base/text/text.h"
 
 #include <algorithm>

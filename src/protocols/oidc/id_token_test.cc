@@ -1,7 +1,7 @@
 #include "oidc/id_token.h"
 #include "oidc/testing/tokens.h"
 
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 
 #include <gtest/gtest.h>
 

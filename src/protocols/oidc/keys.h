@@ -2,7 +2,7 @@
 // The public keys of a provider: a JSON Web Key Set (RFC 7517). Keys for RS256 and ES256 are read;
 // all others are ignored.
 
-#include "base/public_key.h"
+#include "base/crypto/public_key.h"
 #include "json/json.h"
 
 #include <expected>

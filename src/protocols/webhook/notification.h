@@ -3,7 +3,7 @@
 
 #include <dormouse/time.h>
 
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 
 #include <optional>
 #include <string>

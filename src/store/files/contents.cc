@@ -1,7 +1,7 @@
 #include "store/files/contents.h"
 
+#include "base/crypto/sha256.h"
 #include "base/enum_words.h"
-#include "base/sha256.h"
 #include "base/text/chars.h"
 #include "base/text/text.h"
 #include "json/json.h"

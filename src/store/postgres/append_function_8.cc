@@ -1,5 +1,5 @@
 // The transaction of a batch with fewer statements.
-#include "store/postgres/schema.h"
+#include "store/postgres/schema/schema.h"
 
 namespace dormouse::store::postgres {
 

@@ -1,5 +1,5 @@
 // Keys of encrypted contents (port/data_keys.h).
-#include "store/postgres/schema.h"
+#include "store/postgres/schema/schema.h"
 
 namespace dormouse::store::postgres {
 

@@ -1,5 +1,5 @@
 // The use of agents and projects with a budget of a day.
-#include "store/postgres/schema.h"
+#include "store/postgres/schema/schema.h"
 
 namespace dormouse::store::postgres {
 

@@ -1,5 +1,5 @@
 // The rows of several processes on one schema, beside those of sessions.
-#include "store/postgres/schema.h"
+#include "store/postgres/schema/schema.h"
 
 namespace dormouse::store::postgres {
 

@@ -1,10 +1,10 @@
 #include "store/postgres/postgres_store.h"
 
 #include "store/postgres/heartbeat.h"
-#include "store/postgres/migrations.h"
 #include "store/postgres/owner.h"
 #include "store/postgres/pooler.h"
 #include "store/postgres/reader/readers.h"
+#include "store/postgres/schema/migrations.h"
 #include "store/postgres/speaker.h"
 #include "store/postgres/writer/writer.h"
 

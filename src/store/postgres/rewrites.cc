@@ -1,5 +1,5 @@
 // Removing content that was stored (port::Rewrite).
-#include "store/postgres/schema.h"
+#include "store/postgres/schema/schema.h"
 
 namespace dormouse::store::postgres {
 

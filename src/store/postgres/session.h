@@ -1,7 +1,7 @@
 #pragma once
 // A connection with our settings, which is made again after it was lost.
 
-#include "store/postgres/migrations.h"
+#include "store/postgres/schema/migrations.h"
 
 #include <chrono>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "store/redis/redis_channel.h"
 
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 #include "base/text/text.h"
 
 #include <sys/eventfd.h>

@@ -3,7 +3,7 @@
 
 #include <dormouse/error.h>
 
-#include "base/aes_gcm.h"
+#include "base/crypto/aes_gcm.h"
 
 #include <string>
 #include <string_view>

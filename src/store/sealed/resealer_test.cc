@@ -5,7 +5,7 @@
 #include "store/sealed/testing/memory_keys.h"
 #include "store/sqlite/rewrite.h"
 #include "store/sqlite/sqlite_store.h"
-#include "store/sqlite/test_directory.h"
+#include "store/sqlite/tests/test_directory.h"
 
 #include <gtest/gtest.h>
 

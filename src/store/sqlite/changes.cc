@@ -1,6 +1,6 @@
 #include "store/sqlite/changes.h"
 
-#include "store/sqlite/schema.h"
+#include "store/sqlite/schema/schema.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>

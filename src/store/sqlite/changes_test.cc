@@ -1,7 +1,7 @@
 #include "store/sqlite/changes.h"
 
-#include "store/sqlite/schema.h"
-#include "store/sqlite/test_directory.h"
+#include "store/sqlite/schema/schema.h"
+#include "store/sqlite/tests/test_directory.h"
 
 #include <gtest/gtest.h>
 

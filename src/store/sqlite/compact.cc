@@ -3,7 +3,7 @@
 #include "store/sqlite/connection.h"
 #include "store/sqlite/data_directory.h"
 #include "store/sqlite/memory.h"
-#include "store/sqlite/schema.h"
+#include "store/sqlite/schema/schema.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -2,8 +2,8 @@
 
 #include "base/text/text.h"
 #include "store/sqlite/connection.h"
-#include "store/sqlite/layout.h"
-#include "store/sqlite/short_form.h"
+#include "store/sqlite/schema/layout.h"
+#include "store/sqlite/schema/short_form.h"
 
 #include <array>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #include "store/sqlite/snapshot.h"
 
-#include "store/sqlite/schema.h"
+#include "store/sqlite/schema/schema.h"
 
 #include <array>
 

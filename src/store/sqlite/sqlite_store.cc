@@ -3,7 +3,7 @@
 #include "store/sqlite/data_directory.h"
 #include "store/sqlite/memory.h"
 #include "store/sqlite/reader/reader.h"
-#include "store/sqlite/schema.h"
+#include "store/sqlite/schema/schema.h"
 #include "store/sqlite/writer/writer.h"
 
 #include <sqlite3.h>

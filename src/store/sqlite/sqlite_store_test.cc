@@ -2,7 +2,7 @@
 
 #include "store/memory/conformance.h"
 #include "store/memory/memory_store.h"
-#include "store/sqlite/test_directory.h"
+#include "store/sqlite/tests/test_directory.h"
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>

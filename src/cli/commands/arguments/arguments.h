@@ -3,7 +3,7 @@
 
 #include <dormouse/time.h>
 
-#include "cli/client/settings.h"
+#include "cli/client/saved/settings.h"
 #include "cli/commands/cli.h"
 
 #include <cstdint>

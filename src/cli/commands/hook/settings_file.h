@@ -2,7 +2,7 @@
 // The file of an agent's settings: where it is, and how it is replaced.
 
 #include "cli/client/failure.h"
-#include "cli/client/settings.h"
+#include "cli/client/saved/settings.h"
 #include "cli/commands/hook/program.h"
 
 #include <optional>

@@ -1,7 +1,7 @@
 #include "cli/commands/init/found.h"
 
 #include "base/text/chars.h"
-#include "cli/client/known_agents.h"
+#include "cli/client/saved/known_agents.h"
 #include "json/json.h"
 
 #include <unistd.h>

@@ -1,7 +1,7 @@
 #pragma once
 // The programs and files that `dormouse init` finds on this machine.
 
-#include "cli/client/settings.h"
+#include "cli/client/saved/settings.h"
 
 #include <functional>
 #include <string>

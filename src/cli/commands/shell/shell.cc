@@ -2,7 +2,7 @@
 
 #include "base/text/text.h"
 #include "base/url.h"
-#include "cli/client/contexts.h"
+#include "cli/client/saved/contexts.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/shell/shell_texts.h"
 

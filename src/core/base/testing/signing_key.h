@@ -2,7 +2,7 @@
 // A key pair that signs in tests: RSA or ECDSA on P-256, with SHA-256.
 
 #include "base/check.h"
-#include "base/public_key.h"
+#include "base/crypto/public_key.h"
 
 #include <openssl/core_names.h>
 #include <openssl/ecdsa.h>

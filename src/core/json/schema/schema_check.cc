@@ -3,7 +3,7 @@
 
 #include "json/schema/schema_check.h"
 
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 #include "base/text/utf8.h"
 #include "json/json.h"
 

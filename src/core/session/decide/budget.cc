@@ -1,4 +1,4 @@
-#include "session/budget.h"
+#include "session/budget/budget.h"
 
 #include "base/text/duration.h"
 #include "base/text/text.h"

@@ -1,7 +1,7 @@
 #include "session/decide/decider.h"
 
 #include "session/decide/values.h"
-#include "session/fold.h"
+#include "session/fold/fold.h"
 #include "session/limits.h"
 #include "session/outbox.h"
 

@@ -1,5 +1,5 @@
 #include "session/decide/decider.h"
-#include "session/fold.h"
+#include "session/fold/fold.h"
 #include "session/limits.h"
 
 #include <algorithm>

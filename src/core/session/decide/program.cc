@@ -1,7 +1,7 @@
-#include "session/cost.h"
+#include "session/budget/cost.h"
 #include "session/decide/decider.h"
 #include "session/decide/values.h"
-#include "session/fold.h"
+#include "session/fold/fold.h"
 #include "session/limits.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "session/decide/decider.h"
 #include "session/decide/values.h"
-#include "session/fold.h"
+#include "session/fold/fold.h"
 #include "session/limits.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include "base/trace.h"
 #include "session/decide/values.h"
-#include "session/fold.h"
+#include "session/fold/fold.h"
 #include "session/limits.h"
 #include "session/submission.h"
 

@@ -1,4 +1,4 @@
-#include "session/fold.h"
+#include "session/fold/fold.h"
 #include "session/testing/given.h"
 
 #include <gtest/gtest.h>

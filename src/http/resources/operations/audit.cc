@@ -1,4 +1,4 @@
-#include "http/resources/operations/facts_fields.h"
+#include "http/resources/operations/doctor/facts_fields.h"
 #include "http/resources/operations/handlers.h"
 
 #include "base/check.h"

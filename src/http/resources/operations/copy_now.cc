@@ -1,4 +1,4 @@
-#include "http/resources/operations/doctor_fields.h"
+#include "http/resources/operations/doctor/doctor_fields.h"
 #include "http/resources/operations/handlers.h"
 #include "json/json.h"
 

@@ -1,6 +1,6 @@
 #include "http/resources/operations/doctor_checks.h"
 
-#include "http/resources/operations/concerns.h"
+#include "http/resources/operations/doctor/concerns.h"
 #include "runner/lane/rows.h"
 #include "runner/read/reading.h"
 

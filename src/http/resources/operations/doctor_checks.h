@@ -2,8 +2,8 @@
 // What GET /api/doctor reads from the store. Each function reads a limited number of rows and
 // sessions. All block.
 
-#include "http/resources/operations/doctor_fields.h"
-#include "http/resources/operations/metrics.h"
+#include "http/resources/operations/doctor/doctor_fields.h"
+#include "http/resources/operations/metrics/metrics.h"
 #include "port/store.h"
 
 #include <optional>

@@ -1,10 +1,10 @@
 #include "http/resources/operations/handlers.h"
 
+#include "http/resources/operations/doctor/readiness.h"
 #include "http/resources/operations/explain_fields.h"
-#include "http/resources/operations/metrics.h"
+#include "http/resources/operations/metrics/metrics.h"
 #include "http/resources/operations/openapi.h"
 #include "http/resources/operations/operation_fields.h"
-#include "http/resources/operations/readiness.h"
 #include "http/resources/placed.h"
 #include "json/json.h"
 #include "session/limits.h"

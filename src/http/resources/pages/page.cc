@@ -1,7 +1,7 @@
 #include "http/resources/pages/page.h"
 
+#include "base/crypto/sha256.h"
 #include "base/enum_words.h"
-#include "base/sha256.h"
 #include "base/text/markdown.h"
 #include "base/text/text.h"
 #include "http/objects/card_page.h"

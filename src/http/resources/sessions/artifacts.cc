@@ -1,7 +1,7 @@
 #include "http/objects/etag.h"
 #include "http/resources/sessions/handlers.h"
 
-#include "base/sha256_stream.h"
+#include "base/crypto/sha256_stream.h"
 #include "base/text/chars.h"
 #include "base/text/text.h"
 #include "base/url.h"

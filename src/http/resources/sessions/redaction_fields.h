@@ -2,7 +2,7 @@
 // The members of the answer of a redaction (http/objects/fields.h).
 
 #include "http/objects/object_fields.h"
-#include "runner/lane/redact.h"
+#include "runner/lane/redact/redact.h"
 #include "wire/names.h"
 
 #include <optional>

@@ -3,7 +3,7 @@
 
 #include "base/text/text.h"
 #include "http/resources/api.h"
-#include "http/resources/operations/metrics.h"
+#include "http/resources/operations/metrics/metrics.h"
 #include "http/resources/testing/test_store.h"
 #include "json/json.h"
 #include "runner/testing/runner_fixture.h"

@@ -1,6 +1,6 @@
 #include "http/resources/webhooks/webhooks.h"
 
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 #include "http/resources/api.h"
 #include "json/json.h"
 

@@ -1,6 +1,6 @@
 #include "backup/copy/owner.h"
 
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 
 #include <gtest/gtest.h>
 

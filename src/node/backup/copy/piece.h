@@ -9,7 +9,7 @@
 #include <dormouse/time.h>
 
 #include "backup/sealing.h"
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 #include "store/sqlite/changes.h"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "io/http/object_store.h"
 
 #include "base/check.h"
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 #include "base/text/chars.h"
 #include "base/text/text.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "base/enum_words.h"
-#include "session/fold.h"
+#include "session/fold/fold.h"
 #include "wire/post_json.h"
 
 #include <algorithm>

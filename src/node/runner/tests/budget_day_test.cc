@@ -1,6 +1,6 @@
 // Budgets of a day through the store: sums of several sessions, over restarts.
 #include "runner/testing/runner_fixture.h"
-#include "session/budget.h"
+#include "session/budget/budget.h"
 #include "store/memory/memory_store.h"
 
 #include <memory>

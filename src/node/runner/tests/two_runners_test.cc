@@ -1,7 +1,7 @@
 #include "runner/runner.h"
 
 #include "runner/lane/cut.h"
-#include "runner/lane/redact.h"
+#include "runner/lane/redact/redact.h"
 #include "runner/repair/verify.h"
 #include "runner/testing/observer.h"
 #include "runner/testing/world.h"

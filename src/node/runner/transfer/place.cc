@@ -1,6 +1,6 @@
 #include "runner/transfer/place.h"
 
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 #include "json/json.h"
 #include "runner/lane/rows.h"
 #include "runner/read/reading.h"

@@ -1,6 +1,6 @@
 #include "webhook/kinds/web_push.h"
 
-#include "base/aes_gcm.h"
+#include "base/crypto/aes_gcm.h"
 #include "base/text/base64url.h"
 #include "base/text/cut.h"
 #include "base/text/text.h"

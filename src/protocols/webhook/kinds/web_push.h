@@ -2,7 +2,7 @@
 // Web Push: messages to browsers (RFC 8030) that only the browser can read (RFC 8291), from a
 // server that names itself by its key (VAPID, RFC 8292). Pure: the caller draws what is random.
 
-#include "base/p256.h"
+#include "base/crypto/p256.h"
 #include "port/store_rows.h"
 #include "webhook/kinds/kinds.h"
 

@@ -1,7 +1,7 @@
 #include "store/postgres/reader/read_rows.h"
 
 #include "base/text/text.h"
-#include "store/postgres/layout.h"
+#include "store/postgres/schema/layout.h"
 
 #include <cstdlib>
 

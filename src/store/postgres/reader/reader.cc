@@ -1,9 +1,9 @@
 // Reads the rows of one session. reader_lists.cc has the lists.
 #include "store/postgres/reader/reader.h"
 
-#include "store/postgres/layout.h"
 #include "store/postgres/owner.h"
 #include "store/postgres/reader/read_rows.h"
+#include "store/postgres/schema/layout.h"
 
 #include <algorithm>
 #include <array>

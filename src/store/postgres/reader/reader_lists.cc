@@ -1,7 +1,7 @@
 // Queries over all sessions.
-#include "store/postgres/layout.h"
 #include "store/postgres/reader/read_rows.h"
 #include "store/postgres/reader/reader.h"
+#include "store/postgres/schema/layout.h"
 
 #include <algorithm>
 #include <limits>

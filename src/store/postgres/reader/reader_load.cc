@@ -1,7 +1,7 @@
 // Reads what a server must know of sessions to continue them.
-#include "store/postgres/layout.h"
 #include "store/postgres/reader/read_rows.h"
 #include "store/postgres/reader/reader.h"
+#include "store/postgres/schema/layout.h"
 
 #include <array>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // Outbox messages, deliveries, tokens, devices, rules and the audit.
-#include "store/postgres/layout.h"
 #include "store/postgres/reader/read_rows.h"
 #include "store/postgres/reader/reader.h"
+#include "store/postgres/schema/layout.h"
 
 #include <limits>
 

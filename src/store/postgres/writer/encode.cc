@@ -1,6 +1,6 @@
 // The parameters of append_5(), in the order of its types (tables.cc).
 #include "base/check.h"
-#include "store/postgres/layout.h"
+#include "store/postgres/schema/layout.h"
 #include "store/postgres/writer/rows.h"
 #include "store/postgres/writer/writer.h"
 

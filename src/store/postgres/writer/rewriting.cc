@@ -1,8 +1,8 @@
 #include "store/postgres/writer/rewriting.h"
 
 #include "base/text/text.h"
-#include "store/postgres/layout.h"
 #include "store/postgres/reader/read_rows.h"
+#include "store/postgres/schema/layout.h"
 
 #include <array>
 #include <cstddef>

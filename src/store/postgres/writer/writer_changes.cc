@@ -1,5 +1,5 @@
 // Changes that are no appends: messages, deliveries, tokens, devices, rules and the audit.
-#include "store/postgres/layout.h"
+#include "store/postgres/schema/layout.h"
 #include "store/postgres/statements.h"
 #include "store/postgres/writer/rewriting.h"
 #include "store/postgres/writer/rows.h"

@@ -1,6 +1,6 @@
 // Appends: which of them are written together, and what became of each.
 #include "base/check.h"
-#include "store/postgres/layout.h"
+#include "store/postgres/schema/layout.h"
 #include "store/postgres/statements.h"
 #include "store/postgres/writer/writer.h"
 

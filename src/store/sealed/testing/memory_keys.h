@@ -1,7 +1,7 @@
 #pragma once
 // Data keys in memory, and randomness that repeats, for tests.
 
-#include "base/sha256.h"
+#include "base/crypto/sha256.h"
 #include "port/data_keys.h"
 #include "port/world.h"
 #include "store/sealed/sealer.h"

@@ -2,9 +2,9 @@
 #include "store/sqlite/reader/reader.h"
 
 #include "base/text/text.h"
-#include "store/sqlite/layout.h"
 #include "store/sqlite/reader/reader_transaction.h"
-#include "store/sqlite/short_form.h"
+#include "store/sqlite/schema/layout.h"
+#include "store/sqlite/schema/short_form.h"
 
 #include <limits>
 

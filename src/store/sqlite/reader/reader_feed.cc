@@ -1,7 +1,7 @@
 // The feed of all sessions' appends in commit order, and artifacts.
-#include "store/sqlite/layout.h"
 #include "store/sqlite/reader/reader.h"
 #include "store/sqlite/reader/reader_transaction.h"
+#include "store/sqlite/schema/layout.h"
 
 #include <sqlite3.h>
 

@@ -1,6 +1,6 @@
 #include "store/memory/conformance_fixture.h"
 #include "store/sqlite/sqlite_store.h"
-#include "store/sqlite/test_directory.h"
+#include "store/sqlite/tests/test_directory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

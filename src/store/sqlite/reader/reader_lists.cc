@@ -1,7 +1,7 @@
 // Queries over all sessions, and the pending rows of one session.
-#include "store/sqlite/layout.h"
 #include "store/sqlite/reader/reader.h"
 #include "store/sqlite/reader/reader_transaction.h"
+#include "store/sqlite/schema/layout.h"
 
 #include <algorithm>
 #include <functional>

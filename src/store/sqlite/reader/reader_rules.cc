@@ -1,7 +1,7 @@
 // Standing rules.
-#include "store/sqlite/layout.h"
 #include "store/sqlite/reader/reader.h"
 #include "store/sqlite/reader/reader_transaction.h"
+#include "store/sqlite/schema/layout.h"
 
 namespace dormouse::store::sqlite {
 

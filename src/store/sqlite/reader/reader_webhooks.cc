@@ -1,7 +1,7 @@
 // Data for webhooks: their secrets, and the deliveries that were accepted.
-#include "store/sqlite/layout.h"
 #include "store/sqlite/reader/reader.h"
 #include "store/sqlite/reader/reader_transaction.h"
+#include "store/sqlite/schema/layout.h"
 
 #include <limits>
 

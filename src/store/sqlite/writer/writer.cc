@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "base/trace.h"
-#include "store/sqlite/layout.h"
+#include "store/sqlite/schema/layout.h"
 
 #include <sqlite3.h>
 

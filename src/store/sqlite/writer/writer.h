@@ -5,7 +5,7 @@
 #include "port/store.h"
 #include "store/sqlite/changes.h"
 #include "store/sqlite/connection.h"
-#include "store/sqlite/statements.h"
+#include "store/sqlite/schema/statements.h"
 
 #include <atomic>
 #include <cstdint>

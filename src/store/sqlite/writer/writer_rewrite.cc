@@ -2,8 +2,8 @@
 // overwritten (PRAGMA secure_delete). Older copies of the content may be left in free space of the
 // file, and in the log: after the commit the file is rebuilt without free space, and the log
 // truncated. A row in `meta` says that this is due, so that it is done after a crash, too.
-#include "store/sqlite/layout.h"
-#include "store/sqlite/short_form.h"
+#include "store/sqlite/schema/layout.h"
+#include "store/sqlite/schema/short_form.h"
 #include "store/sqlite/writer/writer.h"
 
 #include <sqlite3.h>

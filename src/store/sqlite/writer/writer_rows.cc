@@ -1,7 +1,7 @@
 // Writes the rows of one append. writer.cc makes the append atomic.
 #include "base/check.h"
-#include "store/sqlite/layout.h"
-#include "store/sqlite/short_form.h"
+#include "store/sqlite/schema/layout.h"
+#include "store/sqlite/schema/short_form.h"
 #include "store/sqlite/writer/writer.h"
 
 #include <algorithm>

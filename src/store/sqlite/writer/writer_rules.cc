@@ -1,5 +1,5 @@
 // Standing rules.
-#include "store/sqlite/layout.h"
+#include "store/sqlite/schema/layout.h"
 #include "store/sqlite/writer/writer.h"
 
 namespace dormouse::store::sqlite {

@@ -1,0 +1,239 @@
+#include "app/commands/programs.h"
+
+#include "app/release.h"
+#include "app/start/complain.h"
+
+#include "acp/iso_time.h"
+#include "backup/backup.h"
+#include "backup/copy/depot.h"
+#include "backup/copy/read_copy.h"
+#include "backup/restore.h"
+#include "http/resources/operations/doctor/concerns.h"
+#include "io/clock.h"
+#include "json/json.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+// dormouse backup, restore and verify --backup.
+namespace dormouse::app {
+
+namespace {
+
+Result<backup::Sealing> sealing_of(std::string const& key) {
+    return key.empty() ? Result<backup::Sealing>() : backup::Sealing::load(key);
+}
+
+std::string size_text(std::uint64_t bytes) {
+    constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+    if (bytes < mib) return std::to_string((bytes + 1'023) / 1'024) + " KiB";
+    return std::to_string((bytes + mib - 1) / mib) + " MiB";
+}
+
+Result<std::unique_ptr<backup::Target>> open_target(cli::BackupOptions const& options,
+                                                    backup::Sealing const& sealing, Time now) {
+    if (options.target != "-") return backup::open_directory(options.target, sealing);
+    if (::isatty(STDOUT_FILENO) != 0)
+        return fail(Code::bad_value,
+                    "an archive is not written to a terminal: dormouse backup - "
+                    "> dormouse.tar");
+    return backup::open_archive(STDOUT_FILENO, now);
+}
+
+std::string report_json(backup::Report const& report) {
+    json::Writer out;
+    out.begin_object().member("time", to_ms(report.manifest.time));
+    out.member("epoch", report.manifest.epoch).member("feed", report.manifest.feed);
+    out.member("bytes", report.bytes).member("chunks", report.chunks);
+    out.member("written", report.written).member("bytesWritten", report.bytes_new);
+    return out.end_object().take();
+}
+
+// With an archive on standard output, the report goes to standard error.
+void print(cli::BackupOptions const& options, backup::Report const& report) {
+    FILE* const to = options.target == "-" ? stderr : stdout;
+    if (options.json) {
+        std::fprintf(to, "%s\n", report_json(report).c_str());
+        return;
+    }
+    std::fprintf(
+        to, "%s up to change %llu of the feed; written: %llu of %llu chunks, %s\n",
+        size_text(report.bytes).c_str(), static_cast<unsigned long long>(report.manifest.feed),
+        static_cast<unsigned long long>(report.written),
+        static_cast<unsigned long long>(report.chunks), size_text(report.bytes_new).c_str());
+}
+
+// For `dormouse doctor`, which names old backups. The backup is whole without it.
+void note_backup(std::string const& directory, Time now) {
+    std::ofstream file(std::filesystem::path(directory) / http::last_backup_name);
+    file << to_ms(now) << '\n';
+}
+
+Result<backup::Report> run_backup(cli::BackupOptions const& options) {
+    auto const sealing = sealing_of(options.key);
+    if (!sealing) return std::unexpected(sealing.error());
+    Time const now = io::SystemClock().now();
+    auto const target = open_target(options, *sealing, now);
+    if (!target) return std::unexpected(target.error());
+    io::SystemEntropy entropy;
+    auto report = backup::make({options.data, release(), now}, **target, *sealing, entropy);
+    if (report && options.target != "-") backup::prune(options.target, report->manifest);
+    if (report) note_backup(options.data, now);
+    return report;
+}
+
+struct Checked {
+    backup::Sealing sealing;
+    backup::Manifest manifest;
+    std::vector<std::string> findings;
+};
+
+Result<Checked> check(std::string const& directory, std::string const& key) {
+    auto sealing = sealing_of(key);
+    if (!sealing) return std::unexpected(std::move(sealing.error()));
+    auto manifest = backup::open_backup(directory, *sealing);
+    if (!manifest) return std::unexpected(std::move(manifest.error()));
+    auto findings = backup::check(directory, *manifest, *sealing);
+    if (!findings) return std::unexpected(std::move(findings.error()));
+    return Checked{*std::move(sealing), *std::move(manifest), *std::move(findings)};
+}
+
+void print_json(Checked const& checked) {
+    json::Writer out;
+    out.begin_object().member("ok", checked.findings.empty());
+    out.member("time", to_ms(checked.manifest.time)).member("feed", checked.manifest.feed);
+    out.member("release", checked.manifest.release).key("findings").begin_array();
+    for (std::string const& finding : checked.findings) out.value(finding);
+    std::puts(out.end_array().end_object().take().c_str());
+}
+
+void print_text(Checked const& checked) {
+    for (std::string const& finding : checked.findings) std::puts(finding.c_str());
+    std::printf("%zu files, %zu findings\n", checked.manifest.files.size(),
+                checked.findings.size());
+}
+
+// A continuous copy: what an option names, and the key.
+struct OpenedCopy {
+    std::unique_ptr<backup::Depot> depot;
+    backup::Sealing sealing;
+};
+
+bool names_copy(std::string const& place) {
+    return backup::is_object_store(place) || backup::is_copy(place);
+}
+
+Result<OpenedCopy> open_copy(std::string const& place, std::string const& key) {
+    auto sealing = sealing_of(key);
+    if (!sealing) return std::unexpected(std::move(sealing.error()));
+    if (!backup::is_object_store(place))
+        return OpenedCopy{backup::read_directory_depot(place), *std::move(sealing)};
+    auto depot = backup::open_object_store({.place = place}, nullptr);
+    if (!depot) return std::unexpected(std::move(depot.error()));
+    return OpenedCopy{*std::move(depot), *std::move(sealing)};
+}
+
+Result<std::optional<Time>> time_of(std::string const& text) {
+    if (text.empty()) return std::nullopt;
+    auto const at = acp::parse_iso_time(text);
+    if (at) return at;
+    return fail(Code::bad_value, "--at must be a time such as 2026-11-22T08:00:00Z");
+}
+
+void print_copy(backup::CopyState const& state, bool json) {
+    if (!json) {
+        std::printf("the copy's state of %s, up to change %llu of the feed, from %llu pieces\n",
+                    backup::time_text(state.time).c_str(),
+                    static_cast<unsigned long long>(state.feed),
+                    static_cast<unsigned long long>(state.pieces));
+        return;
+    }
+    json::Writer out;
+    out.begin_object().member("ok", true).member("time", to_ms(state.time));
+    out.member("feed", state.feed).member("release", state.release);
+    out.member("generation", state.generation).member("pieces", state.pieces);
+    std::puts(out.end_object().take().c_str());
+}
+
+void print_restored(std::string const& data) {
+    std::printf("%s is restored and holds: dormouse serve --data %s, then dormouse release\n",
+                data.c_str(), data.c_str());
+}
+
+int restore_copy(cli::RestoreOptions const& options) {
+    auto const at = time_of(options.at);
+    if (!at) return complain("restore", at.error());
+    auto const copy = open_copy(options.backup, options.key);
+    if (!copy) return complain("restore", copy.error());
+    auto const state = backup::check_copy(*copy->depot, copy->sealing, *at);
+    if (!state && state.error().code == Code::internal)
+        return complain("restore",
+                        Error{Code::internal, "nothing was written, because the copy is damaged: " +
+                                                  state.error().detail});
+    if (!state) return complain("restore", state.error());
+    auto const done = backup::restore_copy(*copy->depot, copy->sealing, *state, options.data,
+                                           io::SystemClock().now());
+    if (!done) return complain("restore", done.error());
+    print_copy(*state, options.json);
+    if (!options.json) print_restored(options.data);
+    return 0;
+}
+
+int verify_copy(cli::VerifyOptions const& options) {
+    auto const copy = open_copy(options.backup, options.key);
+    if (!copy) return complain("verify", copy.error());
+    auto const state = backup::check_copy(*copy->depot, copy->sealing, std::nullopt);
+    if (!state) return complain("verify", state.error());
+    print_copy(*state, options.json);
+    return 0;
+}
+
+}  // namespace
+
+int backup(cli::BackupOptions const& options) {
+    auto const report = run_backup(options);
+    if (!report) return complain("backup", report.error());
+    print(options, *report);
+    return 0;
+}
+
+int verify_backup(cli::VerifyOptions const& options) {
+    if (names_copy(options.backup)) return verify_copy(options);
+    auto const checked = check(options.backup, options.key);
+    if (!checked) return complain("verify", checked.error());
+    options.json ? print_json(*checked) : print_text(*checked);
+    return checked->findings.empty() ? 0 : 1;
+}
+
+int restore(cli::RestoreOptions const& options) {
+    if (names_copy(options.backup)) return restore_copy(options);
+    if (!options.at.empty())
+        return complain("restore", Error{Code::bad_value,
+                                         "--at needs a continuous copy: a backup holds one state"});
+    auto const checked = check(options.backup, options.key);
+    if (!checked) return complain("restore", checked.error());
+    if (!checked->findings.empty())
+        return complain("restore", Error{Code::internal,
+                                         "nothing was written, because the backup "
+                                         "is damaged: " +
+                                             checked->findings.front()});
+    auto const done = backup::restore(options.backup, checked->manifest, checked->sealing,
+                                      options.data, io::SystemClock().now());
+    if (!done) return complain("restore", done.error());
+    if (options.json) {
+        print_json(*checked);
+        return 0;
+    }
+    print_restored(options.data);
+    return 0;
+}
+
+}  // namespace dormouse::app

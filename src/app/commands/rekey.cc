@@ -1,0 +1,131 @@
+// dormouse rekey.
+#include "app/commands/programs.h"
+
+#include "app/archive_changes.h"
+#include "app/parts/stores.h"
+#include "app/release.h"
+#include "app/start/complain.h"
+#include "io/clock.h"
+#include "json/json.h"
+#include "runtime/stores.h"
+#include "store/postgres/postgres_store.h"
+#include "store/sealed/resealer.h"
+#include "store/sealed/sealer.h"
+#include "store/sqlite/compact.h"
+#include "store/sqlite/rewrite.h"
+#include "store/sqlite/sqlite_store.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace dormouse::app {
+
+namespace {
+
+Result<std::unique_ptr<store::Sealer>> sealer_for(cli::RekeyOptions const& options,
+                                                  port::DataKeyStore& keys) {
+    auto masters = master_keys(options.key_env);
+    if (!masters) return std::unexpected(std::move(masters.error()));
+    if (!*masters) return fail(Code::bad_value, "--key-env: name the variable that holds the keys");
+    return store::Sealer::make(**std::move(masters), keys, std::make_unique<io::SystemEntropy>(),
+                               false);
+}
+
+// Encrypts the contents that were stored before the key, and leaves the old pages of the file out.
+// Until the keys say that nothing is plain, which is later, a repeat does both again.
+Result<std::uint64_t> seal_contents(cli::RekeyOptions const& options) {
+    std::uint64_t contents = 0;
+    {
+        auto const opened = store::SqliteStore::open(options.data);
+        if (!opened) return std::unexpected(opened.error());
+        auto const sealer = sealer_for(options, **opened);
+        if (!sealer) return std::unexpected(sealer.error());
+        // In a store without plain contents of its own, plain contents are forged.
+        if (!(*sealer)->mixed()) return 0;
+        if (auto ready = (*sealer)->prepare(); !ready)
+            return std::unexpected(std::move(ready.error()));
+        store::Resealer resealer(**sealer);
+        auto const sealed = store::sqlite::rewrite(options.data, resealer);
+        if (!sealed) return sealed;
+        contents = *sealed;
+    }
+    auto const rewritten = store::sqlite::rewrite_file(options.data);
+    if (!rewritten) return std::unexpected(rewritten.error());
+    return contents;
+}
+
+Result<Rekeyed> rekey_directory(cli::RekeyOptions const& options) {
+    if (!std::filesystem::exists(std::filesystem::path(options.data) / "dormouse.db"))
+        return fail(Code::not_found,
+                    "dormouse.db not found in " + options.data + "; set --data DIR");
+    auto const contents = seal_contents(options);
+    if (!contents) return std::unexpected(contents.error());
+    auto const opened = store::SqliteStore::open(options.data);
+    if (!opened) return std::unexpected(opened.error());
+    auto const sealer = sealer_for(options, **opened);
+    if (!sealer) return std::unexpected(sealer.error());
+    auto const keys = (*sealer)->rewrap(true);
+    if (!keys) return std::unexpected(keys.error());
+    return Rekeyed{*keys, *contents};
+}
+
+Result<std::uint64_t> seal_database(store::PostgresStore& database, store::Sealer& sealer) {
+    if (!sealer.mixed()) return 0;
+    if (auto ready = sealer.prepare(); !ready) return std::unexpected(std::move(ready.error()));
+    store::Resealer resealer(sealer);
+    auto const contents = database.rewrite(resealer);
+    if (!contents) return contents;
+    auto const dropped = database.drop_old_versions();
+    if (!dropped) return std::unexpected(dropped.error());
+    if (!*dropped)
+        std::fprintf(stderr,
+                     "rekey: the files of the tables still have old rows that are not encrypted: "
+                     "run VACUUM FULL as the owner of the tables\n");
+    return contents;
+}
+
+Result<Rekeyed> rekey_database(cli::RekeyOptions const& options) {
+    if (auto right = check_store_flag({.url = *options.store}); !right)
+        return std::unexpected(std::move(right.error()));
+    if (!runtime::is_database(*options.store))
+        return fail(Code::bad_value, "--store: name a postgres:// URL, or pass --data DIR");
+    store::PostgresOptions how;
+    how.sole = true;
+    how.relaxed = true;  // it is said when a server starts
+    how.node = "rekey";
+    how.version = release();
+    auto const opened = store::PostgresStore::open(*options.store, how);
+    if (!opened) return std::unexpected(opened.error());
+    auto const sealer = sealer_for(options, **opened);
+    if (!sealer) return std::unexpected(sealer.error());
+    auto const contents = seal_database(**opened, **sealer);
+    if (!contents) return std::unexpected(contents.error());
+    auto const keys = (*sealer)->rewrap(true);
+    if (!keys) return std::unexpected(keys.error());
+    return Rekeyed{*keys, *contents};
+}
+
+}  // namespace
+
+int rekey(cli::RekeyOptions const& options) {
+    auto const done = !options.archive.empty() ? rekey_archive(options)
+                      : options.store          ? rekey_database(options)
+                                               : rekey_directory(options);
+    if (!done) return complain("rekey", done.error());
+    if (options.json) {
+        json::Writer out;
+        out.begin_object().member("keys", done->keys).member("contents", done->contents);
+        std::puts(out.end_object().take().c_str());
+        return 0;
+    }
+    std::printf("%llu data keys, %llu contents encrypted\n",
+                static_cast<unsigned long long>(done->keys),
+                static_cast<unsigned long long>(done->contents));
+    return 0;
+}
+
+}  // namespace dormouse::app

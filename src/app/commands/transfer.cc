@@ -1,0 +1,240 @@
+// dormouse export, and dormouse import of an export.
+#include "app/commands/programs.h"
+
+#include "app/commands/views.h"
+#include "app/release.h"
+#include "app/start/complain.h"
+#include "base/text/text.h"
+#include "io/clock.h"
+#include "io/fd.h"
+#include "json/json.h"
+#include "runner/transfer/export.h"
+#include "runner/transfer/import.h"
+#include "store/memory/memory_store.h"
+#include "store/postgres/postgres_store.h"
+#include "store/sqlite/hold.h"
+#include "store/sqlite/sqlite_store.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace dormouse::app {
+
+namespace {
+
+using StorePtr = std::shared_ptr<port::Store>;
+
+Error not_written(int error) {
+    return {error == ENOSPC ? Code::store_full : Code::store_unavailable,
+            "cannot write to standard output: " + std::generic_category().message(error)};
+}
+
+Result<void> print_line(std::string line) {
+    line += '\n';
+    if (std::fwrite(line.data(), 1, line.size(), stdout) == line.size()) return {};
+    return std::unexpected(not_written(errno));
+}
+
+// The store that an import writes, and its limits.
+struct Target {
+    StorePtr store;
+    runner::ImportGuard guard;
+};
+
+Result<void> started_anyway() { return {}; }
+
+std::string why_it_holds() {
+    json::Writer why;
+    return why.begin_object()
+        .member("imported", to_ms(io::SystemClock().now()))
+        .end_object()
+        .take();
+}
+
+Result<Target> open_database(cli::ImportOptions const& options) {
+    if (auto right = check_database_flag(*options.store); !right)
+        return std::unexpected(std::move(right.error()));
+    store::PostgresOptions how;
+    how.sole = true;
+    how.relaxed = true;  // it is said when a server starts
+    how.node = "import";
+    how.version = release();
+    auto opened = store::PostgresStore::open(*options.store, how);
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    auto* const store = opened->get();
+    auto readable = decrypted(std::move(opened), options.key_env);
+    if (!readable) return std::unexpected(std::move(readable.error()));
+    Target out{std::move(readable->store), {}};
+    out.guard.hold = [store] { return store->hold(why_it_holds()); };
+    if (options.start) out.guard.hold = started_anyway;
+    out.guard.outlive = [](Epoch) {
+        return Result<void>(fail(Code::wrong_state,
+                                 "a tool or a model worked for it when it was exported: export it "
+                                 "again when it waits or rests"));
+    };
+    return out;
+}
+
+Result<Target> open_directory(cli::ImportOptions const& options) {
+    bool const there = std::filesystem::exists(std::filesystem::path(options.data) / "dormouse.db");
+    if (options.dry_run && !there) return Target{std::make_shared<store::MemoryStore>(), {}};
+    auto opened = store::SqliteStore::open(options.data);
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    auto* const store = opened->get();
+    auto readable = decrypted(std::move(opened), options.key_env);
+    if (!readable) return std::unexpected(std::move(readable.error()));
+    Target out{std::move(readable->store), {}};
+    out.guard.outlive = [store](Epoch epoch) { return store->raise_epoch(epoch); };
+    out.guard.hold = [place = options.data]() -> Result<void> {
+        if (store::sqlite::is_held(place)) return {};
+        return store::sqlite::write_hold(place, why_it_holds() + "\n");
+    };
+    if (options.start) out.guard.hold = started_anyway;
+    return out;
+}
+
+// Reads lines without ever holding more than one of the largest size.
+class Lines {
+public:
+    explicit Lines(int fd) : fd_(fd) {}
+
+    Result<std::optional<runner::TransferLine>> next() {
+        runner::TransferLine out;
+        for (bool any = false;; any = true) {
+            if (at_ == size_) {
+                if (auto filled = fill(); !filled)
+                    return std::unexpected(std::move(filled.error()));
+                if (size_ == 0 && !any) return std::nullopt;
+                if (size_ == 0) return out;
+            }
+            std::string_view const rest(buffer_.data() + at_, size_ - at_);
+            auto const end = rest.find('\n');
+            auto const piece = rest.substr(0, end);
+            if (out.text.size() + piece.size() > runner::transfer_line_bytes_max)
+                out = {.text = {}, .too_long = true};
+            if (!out.too_long) out.text.append(piece);
+            at_ += piece.size();
+            if (end == std::string_view::npos) continue;
+            ++at_;
+            return out;
+        }
+    }
+
+private:
+    Result<void> fill() {
+        at_ = 0;
+        ssize_t read = -1;
+        do {
+            read = ::read(fd_, buffer_.data(), buffer_.size());
+        } while (read < 0 && errno == EINTR);
+        size_ = static_cast<std::size_t>(std::max<ssize_t>(read, 0));
+        if (read >= 0) return {};
+        return fail(Code::store_unavailable,
+                    "the file cannot be read: " + std::generic_category().message(errno));
+    }
+
+    int fd_;
+    std::vector<char> buffer_ = std::vector<char>(std::size_t{1} << 20);
+    std::size_t at_ = 0;
+    std::size_t size_ = 0;
+};
+
+void print(cli::ImportOptions const& options, runner::ImportedSession const& session) {
+    bool const known = session.was.number() > 0;
+    if (options.json) {
+        json::Writer out;
+        out.begin_object();
+        out.member("was", known ? std::optional(session.was.text()) : std::nullopt);
+        out.member("id", known ? std::optional(session.now.text()) : std::nullopt);
+        out.member("before", session.before).member("holds", session.holds);
+        out.key("error");
+        session.error.empty() ? out.null() : out.value(session.error);
+        std::puts(out.end_object().take().c_str());
+        return;
+    }
+    std::string const was = known ? session.was.text() + ": " : "";
+    if (!session.error.empty()) {
+        std::fprintf(stderr, "not imported: %s%s\n", was.c_str(),
+                     escape_for_terminal(session.error).c_str());
+        return;
+    }
+    std::printf("%s%s%s\n", session.was.text().c_str(),
+                session.was == session.now ? "" : ("  " + session.now.text()).c_str(),
+                session.before ? "  there already" : "");
+}
+
+int conclude(cli::ImportOptions const& options, runner::ImportReport const& report) {
+    std::fprintf(stderr, "%s %llu session%s, there already %llu, refused %llu\n",
+                 options.dry_run ? "would import" : "imported",
+                 static_cast<unsigned long long>(report.imported), report.imported == 1 ? "" : "s",
+                 static_cast<unsigned long long>(report.before),
+                 static_cast<unsigned long long>(report.refused));
+    if (report.cut_off) std::fprintf(stderr, "the file was cut off: its last line is missing\n");
+    if (report.holding > 0 && !options.start && !options.dry_run) {
+        std::string const what = options.store ? "the database" : options.data;
+        std::string const how = options.store ? "--store URL" : "--data " + options.data;
+        std::fprintf(stderr,
+                     "%llu %s work to do, so %s holds: dormouse serve %s, then dormouse "
+                     "release\n",
+                     static_cast<unsigned long long>(report.holding),
+                     report.holding == 1 ? "has" : "have", what.c_str(), how.c_str());
+    }
+    return report.refused > 0 || report.cut_off ? 1 : 0;
+}
+
+std::string user_name() {
+    auto const* const user = ::getpwuid(::getuid());
+    return user ? user->pw_name : std::to_string(::getuid());
+}
+
+}  // namespace
+
+int export_sessions(cli::ExportOptions const& options) {
+    if (!options.archive.empty()) return export_archived(options);
+    auto const view = open_view(options.data, options.store, options.key_env);
+    if (!view) return complain("export", view.error());
+    runner::ExportChoice const choice{options.project, options.sessions, release(),
+                                      io::SystemClock().now()};
+    auto const report = runner::export_sessions(*view->store, choice, print_line);
+    if (!report) return complain("export", report.error());
+    if (std::fflush(stdout) != 0) return complain("export", not_written(errno));
+    for (std::string const& one : report->left_out)
+        std::fprintf(stderr, "left out: %s\n", escape_for_terminal(one).c_str());
+    std::fprintf(stderr, "exported %llu sessions, %llu events\n",
+                 static_cast<unsigned long long>(report->sessions),
+                 static_cast<unsigned long long>(report->events));
+    return report->left_out.empty() ? 0 : 1;
+}
+
+int import_sessions(cli::ImportOptions const& options) {
+    bool const piped = options.file == "-";
+    io::Fd const opened(piped ? -1 : ::open(options.file.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!piped && opened.get() < 0)
+        return complain("import", {Code::not_found,
+                                   options.file + ": " + std::generic_category().message(errno)});
+    auto target = options.store ? open_database(options) : open_directory(options);
+    if (!target) return complain("import", target.error());
+    Lines lines(piped ? STDIN_FILENO : opened.get());
+    runner::ImportOptions const how{options.new_ids, options.dry_run, user_name(),
+                                    io::SystemClock().now()};
+    auto const report = runner::import_sessions(
+        *target->store, [&lines] { return lines.next(); }, how, target->guard,
+        [&](runner::ImportedSession const& session) { print(options, session); });
+    if (!report) return complain("import", report.error());
+    return conclude(options, *report);
+}
+
+}  // namespace dormouse::app

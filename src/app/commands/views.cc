@@ -1,0 +1,22 @@
+#include "app/commands/views.h"
+
+#include "store/postgres/postgres_store.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace dormouse::app {
+
+Result<void> check_database_flag(std::string const& url) {
+    if (auto right = check_store_flag({.url = url}); !right) return right;
+    if (runtime::is_database(url)) return {};
+    return fail(Code::bad_value, "--store: name a postgres:// URL, or pass --data DIR");
+}
+
+Result<PlainStore> open_view(std::string const& data, std::optional<std::string> const& store,
+                             std::string const& key_env) {
+    if (!store) return decrypted(store::SqliteStore::open_view(data), key_env);
+    if (auto right = check_database_flag(*store); !right)
+        return std::unexpected(std::move(right.error()));
+    return decrypted(store::PostgresStore::open_view(*store), key_env);
+}
+
+}  // namespace dormouse::app

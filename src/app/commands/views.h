@@ -1,0 +1,45 @@
+#pragma once
+// Stores that commands work on themselves, possibly while servers use them.
+
+#include "app/parts/stores.h"
+#include "port/store.h"
+#include "runtime/stores.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace dormouse::app {
+
+// A store as one with plain contents.
+struct PlainStore {
+    std::shared_ptr<port::Store> store;
+    bool encrypted = false;  // what it stores
+};
+
+// `key_env`: the variable with the keys of an encrypted
+// store; empty: none, and an encrypted store is refused.
+template <class Store>
+Result<PlainStore> decrypted(Result<std::unique_ptr<Store>> opened, std::string const& key_env) {
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    auto const masters = master_keys(key_env);
+    if (!masters) return std::unexpected(masters.error());
+    std::shared_ptr<Store> const store = *std::move(opened);
+    auto const keys = store->data_keys();
+    if (!keys) return std::unexpected(keys.error());
+    auto readable = runtime::readable(store, *store, *masters);
+    if (!readable) return std::unexpected(std::move(readable.error()));
+    return PlainStore{*std::move(readable), !keys->empty()};
+}
+
+// One view of the data for all reads. `store`: a postgres:// URL of the command line, instead of
+// the data directory. `key_env`: as in decrypted().
+[[nodiscard]] Result<PlainStore> open_view(std::string const& data,
+                                           std::optional<std::string> const& store,
+                                           std::string const& key_env);
+
+// Checks that --store names a database in an accepted form.
+[[nodiscard]] Result<void> check_database_flag(std::string const& url);
+
+}  // namespace dormouse::app

@@ -1,0 +1,129 @@
+#include "runner/lane/redact/redact_copies.h"
+
+#include "wire/journal/record.h"
+#include "wire/names.h"
+#include "wire/redact.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace dormouse::runner {
+
+using namespace dormouse::session;
+
+namespace {
+
+constexpr std::uint32_t sessions_at_once = 200;
+
+// The beginning of a fork or an import, which is in the first append.
+struct Beginning {
+    SessionCreated created = {};
+    std::optional<Forked> forked = {};  // nullopt: it is neither
+};
+
+Result<Beginning> beginning(port::JournalStore& store, SessionId session, bool always) {
+    auto const frames = store.page(session, 1, 1);
+    if (!frames) return std::unexpected(frames.error());
+    Beginning out;
+    if (frames->empty() || (!always && !frames->front().bytes.contains("forked"))) return out;
+    port::Frame const& first = frames->front();
+    auto const records = wire::unpack(session, first.first, first.bytes);
+    if (!records) return out;  // verify reports it
+    for (wire::RecordPtr const& record : *records) {
+        if (auto const* e = std::get_if<Forked>(&record->event.body)) out.forked = *e;
+        if (auto const* e = std::get_if<SessionCreated>(&record->event.body)) out.created = *e;
+    }
+    return out;
+}
+
+bool may_name(CopySearch const& search, std::string const& project) {
+    auto const& own = search.projects;
+    return own.empty() || std::ranges::find(own, project) != own.end();
+}
+
+// The session whose own message it is.
+void take_own(CopySearch& search, SessionId session) {
+    if (session == search.root || search.known.contains(session)) return;
+    for (ForkName const& name : search.names) {
+        auto const origin = parse_numbered("msg_", name.message);
+        if (!origin || origin->session != session) continue;
+        bool const call = wire::parse_call(name.call).has_value();
+        search.found.push_back({session, CopyKind::fork, call ? name.call : name.message});
+    }
+}
+
+// The sessions from which the root was forked, directly or not.
+Result<void> add_ancestors(port::JournalStore& store, CopySearch& search) {
+    for (SessionId at = search.root; search.tree.insert(at).second;) {
+        auto const begin = beginning(store, at, false);
+        if (!begin) return std::unexpected(begin.error());
+        if (at != search.root) search.ancestors.insert(at);
+        if (!begin->forked || begin->forked->from == SessionId()) break;
+        at = begin->forked->from;
+    }
+    return {};
+}
+
+// The id of the part of the copied message that is the call.
+std::string part_of(json::View message, ForkName const& name) {
+    std::string out;
+    message["parts"].elements([&](json::View part) {
+        bool const its = name.part.empty() ? part["callID"].string_or("") == name.call
+                                           : part["id"].string_or("") == name.part;
+        if (its && part["type"].string_or("") == "tool") out = part["id"].string_or("");
+    });
+    return out;
+}
+
+void take_copies(CopySearch& search, SessionId session, Forked const& begin, bool in_tree) {
+    for (ForkName const& name : search.names) {
+        bool const unique = parse_numbered("msg_", name.message).has_value();
+        if (!unique && !in_tree) continue;
+        json::View const message = wire::copied_message(begin.messages, name.message);
+        if (!message.exists()) continue;
+        std::string const item = name.call.empty() ? name.message : part_of(message, name);
+        if (!item.empty()) search.found.push_back({session, CopyKind::fork, item});
+    }
+}
+
+// A fork begins with the title and the labels that the session has then.
+void take_set(CopySearch& search, SessionId session, SessionCreated const& created) {
+    bool const title = search.set == "title";
+    bool const there = title ? !created.title.empty() : json::View(created.labels).size() > 0;
+    bool const all = title || search.set == "labels";
+    bool const label = all || json::View(created.labels)[search.set.substr(6)].exists();
+    if (there && label) search.found.push_back({session, CopyKind::fork, search.set});
+}
+
+void take(CopySearch& search, SessionId session, Beginning const& begin) {
+    bool in_tree = search.tree.contains(session);
+    if (begin.forked) in_tree = in_tree || search.tree.contains(begin.forked->from);
+    if (in_tree) search.tree.insert(session);
+    if (session == search.root) return;
+    if (begin.forked) take_copies(search, session, *begin.forked, in_tree);
+    if (!search.set.empty() && in_tree) take_set(search, session, begin.created);
+}
+
+}  // namespace
+
+Result<CopySearch> search_copies(port::Store& store, CopySearch search) {
+    if (search.after == 0) {
+        if (auto added = add_ancestors(store, search); !added)
+            return std::unexpected(std::move(added.error()));
+    }
+    auto const rows = store.all_sessions(search.after, sessions_at_once);
+    if (!rows) return std::unexpected(rows.error());
+    for (port::SessionRow const& row : *rows) {
+        search.after = row.id.number();
+        if (row.status == "deleted" || !may_name(search, row.project)) continue;
+        take_own(search, row.id);
+        auto const begin = beginning(store, row.id, !search.set.empty());
+        if (!begin) return std::unexpected(begin.error());
+        take(search, row.id, *begin);
+    }
+    search.done = rows->size() < sessions_at_once;
+    return search;
+}
+
+}  // namespace dormouse::runner

@@ -1,0 +1,31 @@
+#pragma once
+// Finds the copies of messages with which forks begin.
+
+#include "port/store.h"
+#include "runner/lane/redact/redact.h"
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace dormouse::runner {
+
+// A search through all sessions of the store, in pieces, because there may be many.
+struct CopySearch {
+    SessionId root;
+    std::vector<ForkName> names = {};        // of the messages and calls
+    std::string set = {};                    // what was set: "title", "labels" or "label <key>"
+    std::set<SessionId> known = {};          // other sessions whose own messages are known already
+    std::vector<std::string> projects = {};  // empty: all; sessions of others are not named
+    // Forks of each other: ids that imports give are unique among these only.
+    std::set<SessionId> tree = {}, ancestors = {};
+    std::uint64_t after = 0;  // sessions up to this number have been read
+    std::vector<RedactionCopy> found = {};
+    bool done = false;
+};
+
+// Searches the next piece of the store; blocks.
+[[nodiscard]] Result<CopySearch> search_copies(port::Store& store, CopySearch search);
+
+}  // namespace dormouse::runner
