@@ -25,7 +25,7 @@ constexpr std::int64_t interval_default_ms = 60'000;
 constexpr std::int64_t interval_min_ms = 1'000;
 constexpr std::int64_t interval_max_ms = 86'400'000;
 
-std::string variable(char const* name) {
+std::string environment_text(char const* name) {
     char const* const value = std::getenv(name);
     return value == nullptr ? "" : value;
 }
@@ -33,7 +33,7 @@ std::string variable(char const* name) {
 // The file comes first.
 std::string endpoint_of(config::Telemetry const& telemetry) {
     if (!telemetry.endpoint.empty()) return telemetry.endpoint;
-    std::string out = variable(endpoint_variable);
+    std::string out = environment_text(endpoint_variable);
     while (out.ends_with('/')) out.pop_back();
     return out;
 }
@@ -51,7 +51,7 @@ bool may_be_sent(std::string_view value) {
 // "name=value,name=value", values with percent escapes. The error does not repeat the text, which
 // may hold a secret.
 Result<std::vector<port::HttpHeader>> headers_of_variable() {
-    std::string const text = variable(headers_variable);
+    std::string const text = environment_text(headers_variable);
     std::vector<port::HttpHeader> out;
     for (std::string_view rest = text; !rest.empty();) {
         std::size_t const end = std::min(rest.find(','), rest.size());
@@ -84,7 +84,7 @@ std::vector<port::HttpHeader> headers_of(config::Telemetry const& telemetry) {
 
 telemetry::Resource resource_of(config::Telemetry const& telemetry, port::Entropy& entropy) {
     std::string service = telemetry.service;
-    if (std::string named = variable(service_variable);
+    if (std::string named = environment_text(service_variable);
         !named.empty() && service == config::Telemetry().service)
         service = std::move(named);
     Random const random = entropy.random();
@@ -102,7 +102,7 @@ telemetry::Exporter::Options export_options(config::Telemetry const& telemetry,
 
 // nullopt: the variable has another value.
 std::optional<Duration> interval_of_variable() {
-    std::string const text = variable(interval_variable);
+    std::string const text = environment_text(interval_variable);
     std::int64_t ms = interval_default_ms;
     auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms);
     bool const whole = text.empty() || (error == std::errc() && end == text.data() + text.size());
@@ -110,7 +110,7 @@ std::optional<Duration> interval_of_variable() {
     return whole && fits ? std::optional(Duration(ms)) : std::nullopt;
 }
 
-bool sends_metrics() { return variable(metrics_variable) != "none"; }
+bool sends_metrics() { return environment_text(metrics_variable) != "none"; }
 
 std::unique_ptr<telemetry::MeasureExporter> measure_exporter(config::Config const& config,
                                                              runtime::NodeServices& services,
@@ -166,7 +166,7 @@ Result<void> check_telemetry(config::Config const& config) {
     if (!interval_of_variable())
         return fail(Code::bad_value, std::string(interval_variable) +
                                          ": must be milliseconds from 1000 to 86400000");
-    if (std::string const how = variable(metrics_variable);
+    if (std::string const how = environment_text(metrics_variable);
         !how.empty() && how != "none" && how != "otlp")
         return fail(Code::bad_value, std::string(metrics_variable) + ": must be otlp or none");
     if (!config.telemetry.headers.empty()) return {};

@@ -67,7 +67,7 @@ struct Expected {
     int http, exit;
 };
 
-class WellKnown : public testing::TestWithParam<Expected> {};
+class WellKnown : public ::testing::TestWithParam<Expected> {};
 
 TEST_P(WellKnown, Code_KeepsItsMeaning) {
     Expected const& expected = GetParam();
@@ -80,7 +80,7 @@ TEST_P(WellKnown, Code_KeepsItsMeaning) {
 
 INSTANTIATE_TEST_SUITE_P(
     Codes, WellKnown,
-    testing::Values(Expected{Code::bad_json, "bad_json", Next::fix, 400, 2},
+    ::testing::Values(Expected{Code::bad_json, "bad_json", Next::fix, 400, 2},
                     Expected{Code::unauthenticated, "unauthenticated", Next::fix, 401, 6},
                     Expected{Code::not_found, "not_found", Next::fix, 404, 3},
                     Expected{Code::conflict, "conflict", Next::stop, 409, 4},

@@ -75,7 +75,7 @@ protected:
 
 TEST_F(SharedAccessTest, ChangeEndsWhileTheStoreIsRead_OlderViewDoesNotCount) {
     auto change = access.changing();
-    access.heard(1);  // reads before the change is stored
+    access.on_heartbeat(1);  // reads before the change is stored
     store("tok_a");
     change.reset();
     gate.tokens().add(row("tok_a"));
@@ -88,9 +88,9 @@ TEST_F(SharedAccessTest, ChangeEndsWhileTheStoreIsRead_OlderViewDoesNotCount) {
 
 TEST_F(SharedAccessTest, ChangeElsewhereWhileTheStoreIsRead_IsReadToo) {
     store("tok_a");
-    access.heard(1);
+    access.on_heartbeat(1);
     remove("tok_a");
-    access.heard(2);
+    access.on_heartbeat(2);
     reads.answer();
     ASSERT_EQ(reads.held(), 1U);
     reads.answer();

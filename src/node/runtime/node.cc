@@ -47,7 +47,7 @@ Node::Node(NodeServices& outside, OpenedStore opened, Settings settings)
     if (end_hold_) shared ? shared->nodes.hold() : owner.hold();
 }
 
-port::Channel& Node::said_through() const {
+port::Channel& Node::signal_channel() const {
     CHECK(channel || shared_store);
     return channel ? *channel : static_cast<port::Channel&>(*shared_store);
 }

@@ -137,7 +137,7 @@ http::Services Serving::services(ServingSettings const& settings) {
             .foreign_sign_ins = settings.foreign_sign_ins,
             .find_token = node_.find_token,
             .indexes = settings.indexes,
-            .publish = saying(),
+            .publish = publisher(),
             .signal_failure = [&node = node_] { return node.channel_failure(); },
             .unwritable = [&node = node_] { return node.unwritable(); },
             .exports = settings.exports,
@@ -267,7 +267,7 @@ webhook::Pump::Options Serving::pump_options(ServingSettings const& settings) {
         // Devices that are gone are removed.
         if (!last || !row.target.starts_with(webhook::push_target))
             metrics_.receivers().refused(row.target, row.attempts + 1, why,
-                                         node_.world.clock.now());
+                                         node_.services.clock.now());
         std::string const what =
             row.target.starts_with("agent:") ? "the deletion of a session" : "a webhook";
         log_.warn(what + (last ? " is not tried any more" : " was not taken"),

@@ -46,7 +46,7 @@ Delivery delivery_of(Replay const& replay, AgentContext const& context, std::str
     bool const missed = replay.is_whole() && !found;
     if (context.again && found)
         return replay.holds(marker, attempt, 2) ? Delivery::notified : Delivery::remembered;
-    if (context.again && context.turn.heard) return Delivery::received;
+    if (context.again && context.turn.prompt_received) return Delivery::received;
     bool const possible = (context.again && !missed) || !context.turn.permissions.empty();
     return possible ? Delivery::possible : Delivery::none;
 }

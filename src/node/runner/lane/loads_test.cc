@@ -8,7 +8,7 @@
 namespace dormouse::runner {
 namespace {
 
-using Journal = testing::TestJournal<store::MemoryStore, store::MemoryDisk, true>;
+using MemoryJournal = testing::TestJournal<store::MemoryStore, store::MemoryDisk, true>;
 
 class LoadsTest : public ::testing::Test {
 protected:
@@ -21,7 +21,7 @@ protected:
     }
 
     testing::TestLoop loop;
-    Journal journal{loop};
+    MemoryJournal journal{loop};
     Loads loads{loop, journal, true};
     std::vector<std::uint64_t> answered;
 };

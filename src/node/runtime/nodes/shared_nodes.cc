@@ -67,12 +67,12 @@ void SharedNodes::on_messages(Result<std::vector<std::string>> const& messages, 
 
 // An answer that took longer than the gap between heartbeats says nothing about the others: the
 // next one begins to watch them again.
-void SharedNodes::answered(Epoch epoch, Duration sent, Result<Heard> heard) {
-    refused_ = heard ? 0 : refused_ + 1;
-    refusal_ = heard ? std::nullopt : std::optional(heard.error());
-    if (!heard) return;
-    port::Beat const& beat = heard->beat;
-    listener_.measured(store_clock_.measured(heard->sent, heard->received, beat.clock));
+void SharedNodes::answered(Epoch epoch, Duration sent, Result<HeartbeatReply> reply) {
+    refused_ = reply ? 0 : refused_ + 1;
+    refusal_ = reply ? std::nullopt : std::optional(reply.error());
+    if (!reply) return;
+    port::Beat const& beat = reply->beat;
+    listener_.measured(store_clock_.measured(reply->sent, reply->received, beat.clock));
     if (epoch != self_.epoch) return;
     if (!beat.taken) {
         members_.fenced();
