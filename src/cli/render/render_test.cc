@@ -322,8 +322,11 @@ TEST(Doctor, Traces_SayWhetherTheCollectorTakesThem) {
         return doctor_text(json::View(R"({"ok":true,"traces":)" + traces + "}"), now, {});
     };
     EXPECT_EQ(text("null"), "ok: no session is stuck\n");
-    EXPECT_EQ(text(R"({"endpoint":"http://c/v1/traces","ok":true,"dropped":0})"),
+    EXPECT_EQ(text(R"({"endpoint":"http://c/v1/traces","ok":true,"exported":7,"dropped":0})"),
               "ok: no session is stuck\ntraces    http://c/v1/traces: ok; 0 spans dropped\n");
+    EXPECT_EQ(text(R"({"endpoint":"http://c/v1/traces","ok":true,"exported":0,"dropped":0})"),
+              "ok: no session is stuck\n"
+              "traces    http://c/v1/traces: nothing was sent yet; 0 spans dropped\n");
     EXPECT_EQ(text(R"({"endpoint":"http://c/v1/traces","ok":false,"why":"refused","dropped":1})"),
               "ok: no session is stuck\ntraces    http://c/v1/traces: refused; 1 span dropped\n");
 }

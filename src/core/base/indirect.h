@@ -2,6 +2,8 @@
 // Values that are stored apart from the object they belong to, so that it stays small where they
 // are large and rare. Copies are deep: two owners never share one. Like std::indirect (C++26).
 
+#include "base/check.h"
+
 #include <concepts>
 #include <memory>
 #include <optional>
@@ -68,11 +70,11 @@ public:
     explicit operator bool() const { return has_value(); }
     operator std::optional<T>() const { return value_ ? std::optional<T>(*value_) : std::nullopt; }
     // REQUIRES: has_value().
-    [[nodiscard]] T& operator*() & { return *value_; }
-    [[nodiscard]] T const& operator*() const& { return *value_; }
-    [[nodiscard]] T&& operator*() && { return std::move(*value_); }
-    [[nodiscard]] T* operator->() { return value_.get(); }
-    [[nodiscard]] T const* operator->() const { return value_.get(); }
+    [[nodiscard]] T& operator*() & { return held(); }
+    [[nodiscard]] T const& operator*() const& { return held(); }
+    [[nodiscard]] T&& operator*() && { return std::move(held()); }
+    [[nodiscard]] T* operator->() { return &held(); }
+    [[nodiscard]] T const* operator->() const { return &held(); }
 
     friend bool operator==(OptionalIndirect const& a, OptionalIndirect const& b) {
         return a.has_value() == b.has_value() && (!a || *a == *b);
@@ -80,6 +82,11 @@ public:
     friend bool operator==(OptionalIndirect const& a, std::nullopt_t) { return !a; }
 
 private:
+    [[nodiscard]] T& held() const {
+        CHECK(value_ != nullptr);
+        return *value_;
+    }
+
     std::unique_ptr<T> value_;
 };
 

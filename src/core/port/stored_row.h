@@ -2,6 +2,7 @@
 // Shared by the stores on disk: the form of numbers, digests and lists of names in rows, and the
 // detection of damaged rows.
 
+#include "base/check.h"
 #include "port/store_rows.h"
 
 #include <array>
@@ -20,6 +21,7 @@ inline constexpr std::size_t key_size_max = 64;
 
 // A place in a session as one number. REQUIRES: seq < seq_end.
 [[nodiscard]] constexpr std::int64_t key_of(std::uint64_t number, Seq seq) {
+    CHECK(seq < seq_end);
     return static_cast<std::int64_t>(number << seq_bits | seq);
 }
 

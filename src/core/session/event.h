@@ -524,11 +524,11 @@ struct Redacted {
     std::string what = {};  // "title", "alias", "labels" or "label <key>" of the session
     std::string reason;
     // The session's automatic title from now on, if it came from the message.
-    std::optional<std::string> title = {};
+    OptionalIndirect<std::string> title = {};
     // What the session has from now on instead of what was set.
-    std::optional<std::string> set_title = {};
-    std::optional<std::string> alias = {};
-    std::optional<Json> labels = {};
+    OptionalIndirect<std::string> set_title = {};
+    OptionalIndirect<std::string> alias = {};
+    OptionalIndirect<Json> labels = {};
     std::vector<TaskNo> tasks = {};     // tasks of the session, whose texts are `text` from now on
     std::vector<Seq> quarantined = {};  // mail_received events of quarantined mails
     std::string text = {};              // the placeholder, if there are `tasks`

@@ -314,8 +314,9 @@ std::vector<Event> one_of_each() {
     add_agent_events(more);
     add(HistoryCut{40, 20, 9, 3, 8, by});
     Redacted redacted{.message = 4, .turn = 2, .what = "label a", .reason = "secret"};
-    redacted.title = redacted.set_title = redacted.text = "[removed]";
-    redacted.alias = "";
+    redacted.text = "[removed]";
+    redacted.title = redacted.set_title = redacted.text;
+    redacted.alias = std::string();
     redacted.labels = Json::trusted(R"({"a":"[removed]"})");
     redacted.tasks = {1, 2};
     redacted.quarantined = {7};

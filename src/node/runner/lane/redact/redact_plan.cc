@@ -65,9 +65,9 @@ struct Shown {
                 title = changed->title.value_or(title);
                 labels = changed->labels.value_or(labels);
             } else if (auto const* gone = std::get_if<Redacted>(&event.body)) {
-                auto_title = gone->title.value_or(auto_title);
-                title = gone->set_title.value_or(title);
-                labels = gone->labels.value_or(labels);
+                if (gone->title) auto_title = *gone->title;
+                if (gone->set_title) title = *gone->set_title;
+                if (gone->labels) labels = *gone->labels;
             }
             if (auto_title.empty()) auto_title = automatic(event);
         }
@@ -234,7 +234,7 @@ private:
         if (named) titles_.insert(auto_title);
         if (shown_.before.title != now.title) what_.set_title = now.title;
         if (!(shown_.before.labels == now.labels)) what_.labels = now.labels;
-        if (whole && ask_.set == wire::SetPart::alias && !state_.alias.empty()) what_.alias = "";
+        if (whole && ask_.set == wire::SetPart::alias && !state_.alias.empty()) what_.alias = std::string();
     }
 
     Result<void> rewrite(port::Frame const& frame, Records const& records) {
