@@ -234,7 +234,8 @@ private:
         if (named) titles_.insert(auto_title);
         if (shown_.before.title != now.title) what_.set_title = now.title;
         if (!(shown_.before.labels == now.labels)) what_.labels = now.labels;
-        if (whole && ask_.set == wire::SetPart::alias && !state_.alias.empty()) what_.alias = std::string();
+        if (whole && ask_.set == wire::SetPart::alias && !state_.alias.empty())
+            what_.alias = std::string();
     }
 
     Result<void> rewrite(port::Frame const& frame, Records const& records) {
