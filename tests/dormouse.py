@@ -301,7 +301,7 @@ class Server(Stored):
     def kill(self, after=0):
         """Sends SIGKILL, like a power failure for the process."""
         if after:
-            lasts(after)
+            lasts(after)  # the moment of the kill is what is tested
         if self.beside:
             self.beside.kill()
         self.process.kill()

@@ -411,7 +411,7 @@ class Rekey(Encrypted):
             process = subprocess.Popen(
                 [BINARY, 'rekey', '--data', self.server.directory, '--key-env', 'KEY'], env=env,
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            lasts(0.03)
+            lasts(0.03)  # some transactions are done, others not
             process.kill()
             process.wait()
         self.rekey(KEY_A)
@@ -549,7 +549,7 @@ class OnPostgres(Database):
             process = subprocess.Popen(
                 [BINARY, 'rekey', '--store', self.url(), '--key-env', 'KEY'],
                 env=environment(KEY=KEY_A), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            lasts(0.03)
+            lasts(0.03)  # some transactions are done, others not
             process.kill()
             process.wait()
         self.rekey(KEY_A)

@@ -16,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import retired_words  # noqa: E402
 import test_rules  # noqa: E402
 
-COLUMNS_MAX, FILE_LINES_MAX = 100, 600
+COLUMNS_MAX, FILE_LINES_MAX, FOLDER_FILES_MAX = 100, 600, 36
 CODE = ('.h', '.cc')
 # What a person writes and reads besides; generated pages are as long as their source.
 WRITTEN = ('.py', '.sh', '.mjs', '.ts', '.svelte', '.css', '.md')
@@ -268,6 +268,15 @@ def check_lengths(root, findings):
             findings.append(f'{name}:1: over {FILE_LINES_MAX} lines')
 
 
+def check_folders(root, findings):
+    """A folder that a reader can take in. Generated and embedded files count, too."""
+    for folder in [root / 'src', *(path for path in (root / 'src').rglob('*') if path.is_dir())]:
+        count = sum(1 for path in folder.iterdir() if path.is_file())
+        if count > FOLDER_FILES_MAX:
+            findings.append(f'{folder.relative_to(root)}: has {count} files, more than '
+                            f'{FOLDER_FILES_MAX}: group them in folders')
+
+
 def check_scripts(root, findings):
     scripts = [root / name for name in ('run', 'test', '.ci/run', 'CMakeLists.txt')]
     for folder in ('cmake', 'tools', 'tests'):
@@ -319,6 +328,7 @@ def findings(root):
                 check_file(path, root, table, found)
     check_scripts(root, found)
     check_lengths(root, found)
+    check_folders(root, found)
     check_retired(root, found)
     check_retired_identifiers(root, found)
     test_rules.check(root, lambda path, line, text: found.append(

@@ -138,11 +138,17 @@ class Tidy(unittest.TestCase):
         self.expect('the code of others', handler, 'src/base/x.cc')
         self.expect_none(handler)
 
+    def test_folder_has_about_thirty_files(self):
+        files = {f'src/io/f{n}.cc': '' for n in range(tidy.FOLDER_FILES_MAX)}
+        self.assertEqual(self.findings(files), ['src/io: has 37 files, more than 36: group them in '
+                                                'folders'])
+
     def test_wait_in_a_test_has_a_reason(self):
         self.expect('a wait for time', 'time.sleep(1)\n', 'tests/x.py')
         self.expect('a wait for time', 'i = 1\nwhile x: time.sleep(0.1)\n', 'tests/x.py', line=2)
         self.expect('a wait for time', 'select.select([], [], [], 0.1)\n', 'tests/x.py')
         self.expect('a wait for time', 'threading.Event().wait(3)\n', 'tests/x.py')
+        self.expect('a wait for time', 'lasts(3)\n', 'tests/x.py')
         self.expect('a wait for time', 'sleep_for(1ms);\n', 'src/io/x_test.cc')
         wait = 'await new Promise((done) => setTimeout(done, 9));\n'
         self.expect('a wait for time', wait, 'web/test/x.test.ts')

@@ -77,7 +77,7 @@ class Faults(unittest.TestCase):
         servers; when it returns, the fault is over or stays."""
         for _ in range(count):
             with self.traffic.load():
-                lasts(random.uniform(0.3, 0.8))
+                lasts(random.uniform(0.3, 0.8))  # the fault comes at any moment
                 # A machine on which jobs take long now needs long after a fault, too.
                 self.slack = 10 * continues(self.servers, time.monotonic(), RESTART_LIMIT_S)
                 self.working = [session.id for session in self.traffic.living()[-20:]]
@@ -448,11 +448,11 @@ class OfAsynchronousStandby(OfStandby):
             lost = Run(self.servers, first=(n + 1) * 1_000_000)
             slack = 10 * continues(self.servers, time.monotonic(), RESTART_LIMIT_S)
             with lost.clients():
-                lasts(1)
+                lasts(1)  # both have work that is copied
                 self.standby.configure("primary_conninfo = ''", file='postgresql.auto.conf')
                 state = 'SELECT count(*) FROM pg_stat_replication'
                 wait_for(lambda: self.database.run(state) == [['0']], what='the gap')
-                lasts(1)  # this is the tail
+                lasts(1)  # work that the standby never gets
             ids = [session.id for session in lost.living()]
             before = {one: lost.server.events(one) for one in ids if lost.server.at_rest(one)}
             begin, port = self.promote()
