@@ -66,7 +66,8 @@ std::string_view remedy_of_place(std::string_view instance) {
         {"/api/deliveries", "See them: dormouse deliveries."},
         {"/api/artifacts", "The messages of a session name its own: dormouse show SESSION."},
         {"/api/tokens", "See them: dormouse token list."},
-        {"/api/sessions", "See them: dormouse sessions --all."},
+        {"/api/sessions",
+         "See them: dormouse sessions --all; those of an archive: with --archive DIR."},
         {"/async-tool", "See what waits: dormouse pending."},
     };
     for (auto const& [path, remedy] : places) {
@@ -91,6 +92,11 @@ std::string remedy_of(json::View problem) {
     if (code == "not_found") return std::string(remedy_of_place(problem["instance"].string_or("")));
     if (code == "wrong_kind" && problem["instance"].string_or("").ends_with("/attach"))
         return "Only opencode has a screen of its own. Follow this session: dormouse tail SESSION.";
+    // Only a prompt can be queued.
+    if (code == "session_busy" && !problem["instance"].string_or("").ends_with("/prompt"))
+        return "Wait until its turn has ended (dormouse tail SESSION), or cancel it: dormouse "
+               "cancel "
+               "SESSION.";
     if (auto const detail = problem["detail"].string_or(""); detail.ends_with("(GET /api/agents)"))
         return remedy_of_agent(detail);
     auto const* const found = std::find_if(remedies.begin(), remedies.end(),

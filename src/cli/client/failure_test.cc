@@ -56,6 +56,15 @@ TEST(Failure, Problem_SaysWhatWhereAndWhatToDo) {
               "  See what there is: dormouse sessions, dormouse pending.\n");
 }
 
+TEST(Failure, SessionBusy_OnlyAPromptIsQueued) {
+    auto const at = [](std::string const& path) {
+        return text(
+            failure_of_reply(409, problem("session_busy", 409, R"(,"instance":")" + path + "\"")));
+    };
+    EXPECT_TRUE(at("/api/sessions/ses_1/prompt").contains("--when queue"));
+    EXPECT_TRUE(at("/api/sessions/ses_1/redact").contains("dormouse cancel SESSION"));
+}
+
 TEST(Failure, Conflict_PointsAtTheSettledCall) {
     auto const failed =
         failure_of_reply(409, problem("conflict", 409, R"(,"receipt":{"pendingID":"pnd_1"})"));

@@ -406,7 +406,9 @@ Result<RedactionPlan> plan_redaction(port::Store& store, SessionId session, Reda
     auto const read = read_session(store, session);
     if (!read) return std::unexpected(read.error());
     if (read->state.lifecycle == Lifecycle::deleted)
-        return fail(Code::session_gone, "The session was deleted, and its content with it.");
+        return fail(
+            Code::session_gone,
+            "The session was deleted, and its content with it; archives and backups may have it.");
     if (read->state.lifecycle == Lifecycle::none)
         return fail(Code::not_found, "This id was not found.");
     return Planner(store, read->state, ask, by, now).plan();
