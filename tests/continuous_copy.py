@@ -289,7 +289,7 @@ class ToADirectory(Copying):
     def test_place_of_another_data_directory_is_refused(self):
         first = self.serve()
         session = first.create('deploy A')['id']
-        self.copied()
+        at = self.copied()
         first.term()
         before = self.generations()
         second = self.serve()
@@ -302,7 +302,7 @@ class ToADirectory(Copying):
         (pathlib.Path(self.to) / 'owner.json').unlink()
         second.start()
         self.copied(second)
-        self.restore('--at', utc(before[0]['complete'] + 1))
+        self.restore('--at', utc(at + 1))
         self.assertEqual(self.restored().get(f'/api/sessions/{session}').status, 200)
 
     def test_pieces_are_compressed(self):

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / 'tools'))
 import alerts  # noqa: E402
 import dashboard  # noqa: E402
 
-SOURCES = [ROOT / 'src/http/resources/operations' / name
+SOURCES = [ROOT / 'src/http/resources/operations/metrics' / name
            for name in ('metrics_text.cc', 'model_work.cc')]
 RULES = ROOT / 'packaging/observability/alerts.yaml'
 DRAWN = ROOT / 'packaging/observability/dashboard.json'

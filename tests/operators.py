@@ -120,6 +120,22 @@ class Operators(Case):
         self.assertIn(f'line {changed} ', done.stderr)
         self.server.while_down(change.format('nobody', 't5'))
 
+    def test_line_that_is_missing_is_found_also_between_two_reads(self):
+        """A read takes 500 lines."""
+        for n in range(520):
+            self.server.post('/api/tokens', {'name': f't{n}', 'role': 'read'})
+        newest = self.get('/api/audit')['items'][0]['n']
+        for gone in (newest - 5, newest - 501, newest - 500):
+            kept, = self.server.select(
+                f'SELECT line, hex(hash) AS digest FROM audit WHERE n = {gone}')
+            self.server.while_down(f'DELETE FROM audit WHERE n = {gone}')
+            done = self.audit('--verify')
+            self.assertEqual(done.returncode, 1, gone)
+            self.assertIn(f'line {gone + 1} ', done.stderr)
+            self.assertIn(f'{newest - 1} lines', done.stdout)
+            self.server.while_down(f"""INSERT INTO audit(n, line, hash)
+                VALUES({gone}, '{kept["line"]}', x'{kept["digest"]}')""")
+
     def rename(self, old, new):
         """Changes a name in the first line, behind the server's back."""
         change = f"""UPDATE audit SET line = replace(line, '"{old}"', '"{new}"') WHERE n = 1"""

@@ -72,6 +72,27 @@ class OfWhatWasSet(Redacting):
         self.assertProblem(self.redact(session, label=''), 400, 'bad_value')
         self.assertProblem(self.redact(session, labels=True, title=True), 400, 'bad_value')
 
+    def test_second_label_goes_after_the_first(self):
+        for then in ({'label': 'b'}, {'labels': True}):
+            session = self.server.create('hi', labels={'a': 'harmless', 'b': SECRET})['id']
+            self.assertStatus(self.redact(session, label='a'), 200)
+            self.assertEqual(self.server.session(session)['labels']['b'], SECRET)
+            self.assertStatus(self.redact(session, **then), 200)
+            self.assertNotIn(SECRET, self.server.session(session)['labels'].values())
+            self.clean(session)
+
+    def test_fork_that_was_renamed_is_redacted_by_itself(self):
+        origin = self.server.create('hi', title='first', labels={'k': 'one'})['id']
+        fork = self.server.post(f'/api/sessions/{origin}/fork', {})['id']
+        self.change(fork, title=SECRET, labels={'k': SECRET})
+        self.assertStatus(self.redact(origin, title=True, forks=True), 200)
+        self.assertStatus(self.redact(origin, labels=True, forks=True), 200)
+        self.assertEqual(self.server.session(fork)['title'], SECRET)
+        self.assertStatus(self.redact(fork, title=True), 200)
+        self.assertStatus(self.redact(fork, label='k'), 200)
+        self.assertNotIn(SECRET.encode(), self.server.get(f'/api/sessions/{fork}').raw)
+        self.clean(origin, fork)
+
     def test_alias_also_where_mail_names_the_session_by_it(self):
         alice = self.server.create(alias='alice')['id']
         bob = self.server.create(alias=SECRET)['id']

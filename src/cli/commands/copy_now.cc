@@ -12,7 +12,7 @@ namespace dormouse::cli {
 
 namespace {
 
-constexpr std::chrono::milliseconds poll_every{100};
+constexpr std::chrono::milliseconds poll_every{200};
 
 }  // namespace
 
@@ -26,6 +26,9 @@ Outcome<int> copy_now(Context const& context) {
         auto const reply = client->get("/api/doctor?calls=1");
         if (!reply) return std::unexpected(reply.error());
         json::View const copy = json::View(reply->body)["copy"];
+        if (copy["asked"].integer_or(0) < number)
+            return failure(status::failed, "the server was restarted before the copy was made",
+                           "Run it again: dormouse backup --now");
         if (copy["answered"].integer_or(0) < number) {
             std::this_thread::sleep_for(poll_every);
             continue;

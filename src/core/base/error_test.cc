@@ -81,20 +81,20 @@ TEST_P(WellKnown, Code_KeepsItsMeaning) {
 INSTANTIATE_TEST_SUITE_P(
     Codes, WellKnown,
     ::testing::Values(Expected{Code::bad_json, "bad_json", Next::fix, 400, 2},
-                    Expected{Code::unauthenticated, "unauthenticated", Next::fix, 401, 6},
-                    Expected{Code::not_found, "not_found", Next::fix, 404, 3},
-                    Expected{Code::conflict, "conflict", Next::stop, 409, 4},
-                    Expected{Code::cancelled, "cancelled", Next::stop, 409, 5},
-                    Expected{Code::wrong_state, "wrong_state", Next::stop, 409, 4},
-                    Expected{Code::session_busy, "session_busy", Next::retry, 409, 8},
-                    Expected{Code::claimed, "claimed", Next::retry, 409, 8},
-                    Expected{Code::not_ready, "not_ready", Next::retry, 409, 8},
-                    Expected{Code::expired, "expired", Next::stop, 410, 5},
-                    Expected{Code::bad_number_or_key, "bad_number_or_key", Next::fix, 422, 2},
-                    Expected{Code::queue_full, "queue_full", Next::retry, 429, 8},
-                    Expected{Code::internal, "internal", Next::retry, 500, 1},
-                    Expected{Code::store_unavailable, "store_unavailable", Next::retry, 503, 8},
-                    Expected{Code::newer_format, "newer_format", Next::stop, 503, 1}));
+                      Expected{Code::unauthenticated, "unauthenticated", Next::fix, 401, 6},
+                      Expected{Code::not_found, "not_found", Next::fix, 404, 3},
+                      Expected{Code::conflict, "conflict", Next::stop, 409, 4},
+                      Expected{Code::cancelled, "cancelled", Next::stop, 409, 5},
+                      Expected{Code::wrong_state, "wrong_state", Next::stop, 409, 4},
+                      Expected{Code::session_busy, "session_busy", Next::retry, 409, 8},
+                      Expected{Code::claimed, "claimed", Next::retry, 409, 8},
+                      Expected{Code::not_ready, "not_ready", Next::retry, 409, 8},
+                      Expected{Code::expired, "expired", Next::stop, 410, 5},
+                      Expected{Code::bad_number_or_key, "bad_number_or_key", Next::fix, 422, 2},
+                      Expected{Code::queue_full, "queue_full", Next::retry, 429, 8},
+                      Expected{Code::internal, "internal", Next::retry, 500, 1},
+                      Expected{Code::store_unavailable, "store_unavailable", Next::retry, 503, 8},
+                      Expected{Code::newer_format, "newer_format", Next::stop, 503, 1}));
 
 TEST(Codes, Next_HasAText) {
     EXPECT_EQ(text(Next::fix), "fix");

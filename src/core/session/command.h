@@ -283,7 +283,9 @@ struct Redact {
     Seq base = 0;
     Seq redacted = 0;
     Redacted what;
-    // What the session had when it was planned, if `what` changes it.
+    // What the session had when it was planned, if `what` changes it, and its newest event: what it
+    // sends in an open turn may name what was set.
+    Seq head = 0;
     std::string title = {}, alias = {};
     Json labels = {};
     // Not used by decide(): the frames, the events whose artifacts go, the deliveries that go, and

@@ -521,7 +521,9 @@ struct Redacted {
     Seq message = 0;  // seq of the event that added the message; 0: something else
     CallNo call = 0;
     TurnNo turn = 0;        // a turn with everything in it
-    std::string what = {};  // "title", "alias", "labels" or "label <key>" of the session
+    // "title", "alias", "labels" or "label <key>" of the session; with " at creation": only what a
+    // fork began with.
+    std::string what = {};
     std::string reason;
     // The session's automatic title from now on, if it came from the message.
     OptionalIndirect<std::string> title = {};

@@ -196,6 +196,16 @@ struct Remove {
             sets(SetPart::labels) && e.labels && cover.labels(*e.labels, target.label);
         return title || alias || labels;
     }
+    // What an earlier redaction has left of the session.
+    bool operator()(Redacted& e) const {
+        if (target.at_creation && target.set_again != 0 && seq > target.set_again) return false;
+        bool const automatic = sets(SetPart::title) && e.title && cover.removed(*e.title);
+        bool const title = sets(SetPart::title) && e.set_title && cover.removed(*e.set_title);
+        bool const alias = sets(SetPart::alias) && e.alias && cover.removed(*e.alias);
+        bool const labels =
+            sets(SetPart::labels) && e.labels && cover.labels(*e.labels, target.label);
+        return automatic || title || alias || labels;
+    }
     bool operator()(InputDropped& e) const {
         if (is_message(e.input)) return cover.removed(e.reason);
         return remove_reason(e.reason);

@@ -31,6 +31,7 @@ struct RedactionTarget {
     SetPart set = SetPart::none;
     std::string label = {};                  // with SetPart::labels, only the value of this one
     bool at_creation = false;                // of `set` only what the session was created with
+    Seq set_again = 0;                       // the first event that set it again; 0: none
     std::optional<SessionId> alias_of = {};  // the alias of this session in mail
     std::string placeholder = {};
 };

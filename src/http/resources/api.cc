@@ -200,9 +200,14 @@ bool Api::is_open(HttpRequest const& head) const {
     return reads && (web_page_.has(head.path) || is_mcp_metadata(head.path));
 }
 
+// What needs no token of ours is answered without asking the database for one.
+bool Api::needs_look_up(HttpRequest const& head) const {
+    return !is_open(head) && !is_webhook(head) && shared_access_->is_unsure(head);
+}
+
 std::optional<HttpReply> Api::refuse(HttpRequest const& head) {
     // handle() looks its token up, and refuses it then if nobody has made it.
-    if (shared_access_->is_unsure(head)) {
+    if (needs_look_up(head)) {
         auto const error = services_.gate.refuse(head, true);
         return error ? std::optional(problem(*error, head)) : std::nullopt;
     }
@@ -262,20 +267,22 @@ std::size_t Api::body_limit(std::string_view method, std::string_view path) cons
 }
 
 void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
-    auto const unknown = services_.find_token ? services_.gate.unknown(request) : std::nullopt;
-    if (!unknown) return handle_known(std::move(request), std::move(responder));
-    if (!shared_access_->is_unsure(request))
-        return handle_unknown(std::move(request), std::move(responder));
+    if (!services_.find_token || is_open(request) || is_webhook(request))
+        return handle_known(std::move(request), std::move(responder));
+    // The token may have become known since refuse() saw the head: all is checked again.
+    auto const unknown = services_.gate.unknown(request);
+    if (!unknown || !needs_look_up(request))
+        return handle_checked(std::move(request), std::move(responder));
     auto const kept = std::make_shared<HttpRequest>(std::move(request));
     shared_access_->look_up(unknown->kind, unknown->secret,
                             [this, kept, responder](Result<void> const& done) {
                                 if (!done) return responder->reply(problem(done.error(), *kept));
-                                handle_unknown(std::move(*kept), responder);
+                                handle_checked(std::move(*kept), responder);
                             });
 }
 
-// refuse() may have let it pass because its token was to be looked up.
-void Api::handle_unknown(HttpRequest request, std::shared_ptr<Responder> responder) {
+// Checks what refuse() has let pass because the token was to be looked up.
+void Api::handle_checked(HttpRequest request, std::shared_ptr<Responder> responder) {
     if (auto const refused = refuse_asker(request, is_open(request)))
         return responder->reply(*refused);
     handle_known(std::move(request), std::move(responder));

@@ -218,7 +218,8 @@ private:
     void log_cut(SessionId session, runner::CutReport const& cut);
     void route(ExchangePtr const& exchange, Observed& observed);
     void handle_known(HttpRequest request, std::shared_ptr<Responder> responder);
-    void handle_unknown(HttpRequest request, std::shared_ptr<Responder> responder);
+    [[nodiscard]] bool needs_look_up(HttpRequest const& head) const;
+    void handle_checked(HttpRequest request, std::shared_ptr<Responder> responder);
     [[nodiscard]] bool is_open(HttpRequest const& head) const;
     [[nodiscard]] std::optional<HttpReply> refuse_asker(HttpRequest const& head, bool open);
     void read_body(ExchangePtr const& x, port::Fn<void()> then);

@@ -12,6 +12,7 @@ constexpr Duration read_again_after{100};
 constexpr Duration ask_again_after{10};
 constexpr Duration missing_holds{1'000};
 constexpr std::size_t missing_max = 10'000;
+constexpr std::size_t look_ups_max = 256;  // at the same time
 
 }  // namespace
 
@@ -71,6 +72,7 @@ void SharedAccess::note_missing(Sha256 const& digest) {
 
 bool SharedAccess::is_unsure(HttpRequest const& head) const {
     if (!services_.find_token || services_.gate.failed_too_often(head)) return false;
+    if (looking_up_.size() >= look_ups_max) return false;
     auto const unknown = services_.gate.unknown(head);
     return unknown && !was_missing(sha256(unknown->secret));
 }
@@ -101,10 +103,12 @@ void SharedAccess::found(Sha256 const& digest, Changes const& before,
                          Result<std::optional<port::TokenRow>> const& row) {
     if (!row) return end_look_up(digest, std::unexpected(row.error()));
     bool const changed = before.begun != before.ended || before != *own_;
+    auto const& expires = *row ? (*row)->expires : std::nullopt;
+    bool const expired = expires && services_.runner.now() >= *expires;
     if (*row && changed)
         return services_.loop.after(ask_again_after,
                                     scope_.guard([this, digest] { ask_for(digest); }));
-    if (*row) {
+    if (*row && !expired) {
         services_.gate.tokens().add(**row);
         read_later();
     } else {

@@ -86,9 +86,8 @@ void collect(std::vector<wire::RecordPtr> const& records, std::set<PendingId>& f
 
 }  // namespace
 
-Result<std::vector<PendingId>> changed_in_feed(port::FeedStore& store,
-                                               port::Projects const& projects, Time since,
-                                               FeedNumbers numbers) {
+Result<ChangedAfter> changed_in_feed(port::FeedStore& store, port::Projects const& projects,
+                                     Time since, FeedNumbers numbers) {
     auto const head = store.feed_head();
     if (!head) return std::unexpected(head.error());
     std::set<PendingId> found;
@@ -107,7 +106,7 @@ Result<std::vector<PendingId>> changed_in_feed(port::FeedStore& store,
         more = page->more && page->next > next;
         next = page->next;
     }
-    return std::vector<PendingId>(found.begin(), found.end());
+    return ChangedAfter{.calls = {found.begin(), found.end()}, .next = next};
 }
 
 Result<ChangedAfter> changed_after(port::FeedStore& store, port::Projects const& projects,
@@ -133,6 +132,7 @@ Result<ChangedAfter> changed_after(port::FeedStore& store, port::Projects const&
         break;
     }
     out.calls.assign(found.begin(), found.end());
+    out.next = place;
     return out;
 }
 

@@ -101,20 +101,23 @@ inline constexpr Duration append_takes_at_most{5'000};
 // How a store numbers its feed: each append by one more, or with the writer in the low 8 bits.
 enum class FeedNumbers : std::uint8_t { dense, with_writer };
 
-// Returns the pending calls that changed after `since`, read from the newest appends in the store,
-// for a time that an earlier process returned. In the order of the feed, an append counts as later
-// when it or one before it has a time that is not before `since`, or when the clock has stepped
-// back before it, because its time then says nothing. May return too many, never too few. Blocks.
-[[nodiscard]] Result<std::vector<PendingId>> changed_in_feed(
-    port::FeedStore& store, port::Projects const& projects, Time since,
-    FeedNumbers numbers = FeedNumbers::dense);
-
 struct ChangedAfter {
     std::vector<PendingId> calls = {};
     // Set if the feed does not have everything after the place, or has too much of it: calls that
     // changed since this time count, too.
     std::optional<Time> since = {};
+    // The place up to which the feed was read: what changes later is after it. nullopt: not read.
+    std::optional<std::uint64_t> next = {};
 };
+
+// Returns the pending calls that changed after `since`, read from the newest appends in the store,
+// for a time that an earlier process returned. In the order of the feed, an append counts as later
+// when it or one before it has a time that is not before `since`, or when the clock has stepped
+// back before it, because its time then says nothing. May return too many, never too few. Blocks.
+[[nodiscard]] Result<ChangedAfter> changed_in_feed(port::FeedStore& store,
+                                                   port::Projects const& projects, Time since,
+                                                   FeedNumbers numbers = FeedNumbers::dense);
+
 // Returns the pending calls that changed after a place in the feed. Blocks.
 [[nodiscard]] Result<ChangedAfter> changed_after(port::FeedStore& store,
                                                  port::Projects const& projects,

@@ -47,7 +47,7 @@ protected:
     std::vector<PendingId> poll(Time since) {
         (void)changes->as_of(runner->now());
         if (changes->remembers(since)) return changes->since("default", since);
-        return changed_in_feed(*journal.store, "default", since).value();
+        return changed_in_feed(*journal.store, "default", since).value().calls;
     }
     Time as_of() { return changes->as_of(runner->now()); }
     void step(Duration by) {

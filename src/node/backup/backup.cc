@@ -55,13 +55,13 @@ private:
     // The digest of the file is computed on a second thread, beside those of the chunks: a backup
     // that finds nothing new consists of these two.
     [[nodiscard]] Result<void> store_batch() {
-        auto const whole = std::async([this] { whole_.add(batch_); });
+        auto whole = std::async([this] { whole_.add(batch_); });
         std::string_view rest = batch_;
         while (!rest.empty()) {
             if (auto stored = store(rest.substr(0, chunk_bytes)); !stored) return stored;
             rest.remove_prefix(std::min(chunk_bytes, rest.size()));
         }
-        whole.wait();
+        whole.get();
         file_.bytes += batch_.size();
         batch_.clear();
         return {};

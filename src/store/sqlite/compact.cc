@@ -98,9 +98,10 @@ Result<void> make_new(fs::path const& path) {
 Result<void> write_copy(fs::path const& directory, fs::path const& copy) {
     auto connection = open_file(directory);
     if (!connection) return std::unexpected(std::move(connection.error()));
+    // Before the checkpoint: it writes to a file that has this mode already.
+    auto done = connection->run("PRAGMA auto_vacuum=INCREMENTAL");
     // The log must be empty, because it does not fit the new file.
-    auto done = connection->run("PRAGMA wal_checkpoint(TRUNCATE)");
-    if (done) done = connection->run("PRAGMA auto_vacuum=INCREMENTAL");
+    if (done) done = connection->run("PRAGMA wal_checkpoint(TRUNCATE)");
     std::string quoted;
     for (char const c : copy.string()) quoted += c == '\'' ? "''" : std::string(1, c);
     if (done) done = connection->run("VACUUM INTO '" + quoted + "'");

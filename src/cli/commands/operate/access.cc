@@ -84,7 +84,7 @@ Outcome<int> list_tokens(Context const& context, Client& client) {
 }
 
 // Revokes the token with this id, or all tokens, links and cookies with this name.
-Outcome<int> revoke(Context const& context, Client& client, std::string const& which) {
+Outcome<int> revoke_token(Context const& context, Client& client, std::string const& which) {
     auto const listed = client.get("/api/tokens");
     if (!listed) return std::unexpected(listed.error());
     std::vector<std::string> ids;
@@ -118,7 +118,7 @@ Outcome<int> execute(Context const& context, TokenArgs const& args) {
     if (args.access.name.empty())
         return failure(status::usage, "token " + args.what + " needs a name",
                        "Try: dormouse token " + args.what + " alice");
-    if (args.what == "revoke") return revoke(context, *client, args.access.name);
+    if (args.what == "revoke") return revoke_token(context, *client, args.access.name);
     return create_token(context, *client, args.access);
 }
 

@@ -163,6 +163,7 @@ namespace {
 // Whether what a redaction changes in the state is still as it was planned.
 bool still_there(State const& state, Redact const& c) {
     Redacted const& what = c.what;
+    if (!what.what.empty() && c.head != state.head) return false;
     bool const set = (!what.set_title || state.title == c.title) &&
                      (!what.alias || state.alias == c.alias) &&
                      (!what.labels || state.labels == c.labels);

@@ -157,6 +157,9 @@ struct Known {
     std::optional<Time> since = Time{};  // calls that changed since then count, too; else no others
     std::vector<PendingId> calls = {};
     std::set<Place> places = {};  // of `calls`
+    // The place in a shared feed up to which they were read. It can be before what could be read a
+    // moment ago, because a writer that is in a call hides what others have appended.
+    std::optional<std::uint64_t> read_to = {};
 
     void add(std::vector<PendingId> const& pendings) {
         calls.insert(calls.end(), pendings.begin(), pendings.end());
@@ -185,6 +188,7 @@ void changes_after_place(Api& api, ExchangePtr const& x, port::Projects const& p
                done = std::move(done)](Result<ChangedAfter> const& found) mutable {
                   if (!found) return x->fail(found.error());
                   known.since = found->since;
+                  known.read_to = found->next;
                   known.add(found->calls);
                   done(std::move(known));
               });
@@ -211,10 +215,11 @@ void find_changes(Api& api, ExchangePtr const& x, port::Projects const& projects
     };
     port::ask(
         api.services().journal, std::move(question),
-        [x, since, done = std::move(done)](Result<std::vector<PendingId>> const& found) mutable {
+        [x, since, shared, done = std::move(done)](Result<ChangedAfter> const& found) mutable {
             if (!found) return x->fail(found.error());
             Known known{.since = since - append_takes_at_most};
-            known.add(*found);
+            if (shared) known.read_to = found->next;
+            known.add(found->calls);
             done(std::move(known));
         });
 }
@@ -299,6 +304,11 @@ struct Gather {
     std::size_t at = 0;
     Page page = {};
 };
+
+// What was not read is for the next query.
+AsOf as_of_read(Known const& known, AsOf now) {
+    return known.read_to ? AsOf::place(*known.read_to) : now;
+}
 
 void list_of_project(Api& api, ExchangePtr const& x, Filter const& filter);
 
@@ -426,6 +436,7 @@ void list_of_project(Api& api, ExchangePtr const& x, Filter const& filter) {
         auto const g = std::make_shared<Gather>(Gather{api, x, filter, as_of});
         if (!filter.changed_since) return gather_rows(g);
         find_changes(api, x, filter.projects, filter, [g](Known known) {
+            g->as_of = as_of_read(known, g->as_of);
             g->known = std::move(known);
             if (g->known.since) return gather_rows(g);
             g->places = g->known.calls;
@@ -449,6 +460,7 @@ void rows_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter c
 // Reads the changed calls one by one; the whole history if others may have changed.
 void read_changes(std::shared_ptr<Gather> const& g, Known known) {
     SessionId const session = *g->session;
+    g->as_of = as_of_read(known, g->as_of);
     if (known.since) {
         return read_history(g->api, session, [g, known = std::move(known)](auto snapshot) {
             if (!snapshot) return g->x->fail(snapshot.error());

@@ -52,8 +52,9 @@ Result<std::uint64_t> newest_line(port::AuditStore& store, std::uint64_t base) {
 }
 
 std::optional<bool> check_line(port::AuditRow const& row, port::AuditRow const* before) {
-    if (before && before->n + 1 == row.n)
-        return port::chained(before->hash, row.n, row.line) == row.hash;
+    // Retention removes only the beginning: a line that is missing elsewhere was removed by others.
+    if (before)
+        return before->n + 1 == row.n && port::chained(before->hash, row.n, row.line) == row.hash;
     if (row.n == 1) return port::chained({}, 1, row.line) == row.hash;
     return std::nullopt;
 }
@@ -136,11 +137,50 @@ private:
         auto rows = store_.audit(from, static_cast<std::uint32_t>(until_ - 1 - from));
         if (!rows) return std::unexpected(rows.error());
         std::erase_if(*rows, [&](port::AuditRow const& row) { return row.n >= until_; });
-        // Lines before the first one were removed, or there are none.
-        ended_ = rows->empty() || rows->front().n > from + 1 || from == base_;
+        if (auto const joined = join_gap(from, *rows); !joined) return joined;
         if (ended_) after_ = base_;
         rows_ = *std::move(rows);
         return {};
+    }
+
+    // Sets ended_ if no line is before `rows`. If lines are missing between `from` and them, puts
+    // the line before the gap in front, with which the first one is compared.
+    [[nodiscard]] Result<void> join_gap(std::uint64_t from, std::vector<port::AuditRow>& rows) {
+        if (from == base_ && !rows.empty()) return end_here();
+        if (!rows.empty() && rows.front().n == from + 1) return {};
+        auto const first = store_.audit(base_, 1);
+        if (!first) return std::unexpected(first.error());
+        bool const none = first->empty() || first->front().n >= until_;
+        if (none || (!rows.empty() && first->front().n == rows.front().n)) return end_here();
+        auto const before = last_line_before(rows.empty() ? until_ : rows.front().n, *first);
+        if (!before) return std::unexpected(before.error());
+        // Only a cursor of a client can name a place behind which everything is missing.
+        bool const nothing = rows.empty();
+        after_ = nothing ? before->n - 1 : before->n;
+        rows.insert(rows.begin(), *before);
+        return {};
+    }
+    Result<void> end_here() {
+        ended_ = true;
+        return {};
+    }
+    // The largest line with a number below `n`. `first`: the oldest line, which is one.
+    [[nodiscard]] Result<port::AuditRow> last_line_before(std::uint64_t n,
+                                                          std::vector<port::AuditRow> first) {
+        port::AuditRow found = std::move(first.front());
+        std::uint64_t low = found.n;  // a line with this number exists
+        for (std::uint64_t high = n - 1; low < high;) {
+            std::uint64_t const middle = low + (high - low + 1) / 2;
+            auto rows = store_.audit(middle - 1, 1);
+            if (!rows) return std::unexpected(rows.error());
+            if (rows->empty() || rows->front().n >= n) {
+                high = middle - 1;
+                continue;
+            }
+            found = std::move(rows->front());
+            low = found.n;
+        }
+        return found;
     }
 
     port::AuditStore& store_;

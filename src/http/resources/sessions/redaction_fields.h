@@ -64,7 +64,8 @@ inline constexpr auto rows<RedactionAnswer> = object(
           "started or brought it."),
     field("callID", &RedactionAnswer::call), field("turnID", &RedactionAnswer::turn),
     field("what", &RedactionAnswer::set,
-          "What was set of the session: \"title\", \"alias\", \"labels\" or \"label <key>\"."),
+          "What was set of the session: \"title\", \"alias\", \"labels\" or \"label <key>\"; with "
+          "\" at creation\": only what a fork began with."),
     field("dryRun", &RedactionAnswer::dry_run),
     field("seq", &RedactionAnswer::seq, "The event that records it; null: nothing was removed."),
     field("at", &RedactionAnswer::at),

@@ -97,7 +97,11 @@ void Copier::run() {
         if (more) wait(done ? options_.interval : retry);
         retry = done ? retry_min : std::min(retry * 2, retry_max);
     }
-    if (well) leave_resumption();
+    try {
+        if (well) leave_resumption();
+    } catch (std::bad_alloc const&) {
+        // Without the record, the next process begins a generation.
+    }
     changes_.close();
     depot_.reset();
 }
@@ -105,7 +109,6 @@ void Copier::run() {
 void Copier::leave_resumption() const {
     bool const usable = whole_ && !pending_ && generation_.complete && !record_.overflows();
     if (!usable) return;
-    // Without it the next process begins a generation.
     std::ignore = save_resumption(options_.directory, {.key_id = options_.sealing.key_id(),
                                                        .start = owner_.start(),
                                                        .generation = generation_,

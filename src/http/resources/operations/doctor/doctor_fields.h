@@ -155,6 +155,8 @@ inline constexpr auto rows<port::CopyStatus> =
                  "The copy has everything that was stored by then, in milliseconds since the Unix "
                  "epoch; null: this process has not completed one yet."),
            field("feed", &port::CopyStatus::feed, "The newest position of the feed in it."),
+           field("asked", &port::CopyStatus::asked,
+                 "How many requests of POST /api/copy this process has taken."),
            field("answered", &port::CopyStatus::answered,
                  "The number of the newest `POST /api/copy` after which an attempt has ended. If "
                  "`ok`, the copy has everything that was acknowledged before that request."));

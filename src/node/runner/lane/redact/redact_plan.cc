@@ -365,6 +365,7 @@ private:
         command.base = state_.base.through;
         command.redacted = state_.redacted;
         command.what = what_;
+        command.head = state_.head;
         command.title = state_.title;
         command.alias = state_.alias;
         command.labels = state_.labels;

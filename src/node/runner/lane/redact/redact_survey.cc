@@ -48,13 +48,20 @@ Survey::Survey(State const& state, RedactionAsk const& ask) : state_(state), ask
     }
 }
 
+// In a fork, what its parent had set is not what was set there: one redaction does not stand for
+// the other.
+std::string Survey::at_creation(std::string what) const {
+    return ask_.at_creation ? what + " at creation" : what;
+}
+
 std::string Survey::what() const {
     if (ask_.alias_of) return "alias of " + ask_.alias_of->text();
     switch (ask_.set) {
         case wire::SetPart::none: break;
-        case wire::SetPart::title: return "title";
+        case wire::SetPart::title: return at_creation("title");
         case wire::SetPart::alias: return "alias";
-        case wire::SetPart::labels: return ask_.label.empty() ? "labels" : "label " + ask_.label;
+        case wire::SetPart::labels:
+            return at_creation(ask_.label.empty() ? "labels" : "label " + ask_.label);
     }
     return "";
 }
@@ -195,6 +202,10 @@ void Survey::find_set(Event const& event) {
     if (target.alias_of) find_alias(event);
     if (ask_.set == wire::SetPart::none) return;
     found_ = true;
+    auto const* const e = std::get_if<SessionChanged>(&event.body);
+    bool const again =
+        e && (ask_.set == wire::SetPart::title ? e->title.has_value() : e->labels.has_value());
+    if (again && target.set_again == 0) target.set_again = event.seq;
 }
 
 void Survey::find_alias(Event const& event) {
