@@ -170,11 +170,12 @@ private:
             auto const task = state_.tasks.find(no);
             if (task == state_.tasks.end()) continue;
             std::string const id = task_id(state_.id, no);
-            if (task->second.active())
-                return fail(Code::session_busy, "The task " + id +
-                                                    " has not ended: wait for its end, or cancel "
-                                                    "it (dormouse tasks --cancel " +
-                                                    id + ").");
+            if (task->second.active()) {
+                std::string why =
+                    "The task " + id + " has not ended: wait for its end, or cancel it";
+                why += " (dormouse tasks --cancel " + id + ").";
+                return fail(Code::session_busy, std::move(why));
+            }
             what_.tasks.push_back(no);
         }
         if (!what_.tasks.empty()) what_.text = survey_.target.placeholder;
