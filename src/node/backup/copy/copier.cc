@@ -97,23 +97,22 @@ void Copier::run() {
         if (more) wait(done ? options_.interval : retry);
         retry = done ? retry_min : std::min(retry * 2, retry_max);
     }
-    try {
-        if (well) leave_resumption();
-    } catch (std::bad_alloc const&) {
-        // Without the record, the next process begins a generation.
-    }
+    // Without it, the next process begins a generation.
+    if (well) std::ignore = leave_resumption();
     changes_.close();
     depot_.reset();
 }
 
-void Copier::leave_resumption() const {
+Result<void> Copier::leave_resumption() const try {
     bool const usable = whole_ && !pending_ && generation_.complete && !record_.overflows();
-    if (!usable) return;
-    std::ignore = save_resumption(options_.directory, {.key_id = options_.sealing.key_id(),
-                                                       .start = owner_.start(),
-                                                       .generation = generation_,
-                                                       .newest = newest_,
-                                                       .record = record_});
+    if (!usable) return {};
+    return save_resumption(options_.directory, {.key_id = options_.sealing.key_id(),
+                                                .start = owner_.start(),
+                                                .generation = generation_,
+                                                .newest = newest_,
+                                                .record = record_});
+} catch (std::bad_alloc const&) {
+    return fail(Code::internal, "not enough memory for the record of the copy");
 }
 
 void Copier::note(Result<void> const& done, port::CopyStatus const& before, Duration took) {

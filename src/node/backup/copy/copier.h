@@ -73,7 +73,7 @@ private:
     [[nodiscard]] Result<void> resume();
     // Whether the copy ends as the earlier process left it.
     [[nodiscard]] Result<bool> ends_as(Resumption const& left);
-    void leave_resumption() const;
+    [[nodiscard]] Result<void> leave_resumption() const;
     [[nodiscard]] Result<store::sqlite::Cut> next_cut();
     [[nodiscard]] Result<void> copy_pieces();
     // False: nothing has changed.

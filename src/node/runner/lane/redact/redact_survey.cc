@@ -50,7 +50,7 @@ Survey::Survey(State const& state, RedactionAsk const& ask) : state_(state), ask
 
 // In a fork, what its parent had set is not what was set there: one redaction does not stand for
 // the other.
-std::string Survey::at_creation(std::string what) const {
+std::string Survey::at_creation(std::string const& what) const {
     return ask_.at_creation ? what + " at creation" : what;
 }
 

@@ -35,7 +35,7 @@ public:
     [[nodiscard]] std::string reason() const { return prefix_ + ask_.reason; }
     // Redacted::what
     [[nodiscard]] std::string what() const;
-    [[nodiscard]] std::string at_creation(std::string what) const;
+    [[nodiscard]] std::string at_creation(std::string const& what) const;
     [[nodiscard]] std::vector<RedactionCopy> elsewhere() const;
     // The ids under which forks hold a copy.
     [[nodiscard]] std::vector<ForkName> in_forks() const;
