@@ -181,7 +181,7 @@ class Feed(Pair):
         self.b.create('deploy B')
 
         def newest_is_that_of(server):
-            made = server.create('deploy A')['id']
+            made = server.create()['id']
             return server.items('/api/projects/default/sessions')[0]['id'] == made
         for server in (self.a, self.b):  # the numbers of B are smaller afterwards
             wait_for(lambda: newest_is_that_of(server), LATE_S, 'newer numbers')
