@@ -520,7 +520,7 @@ struct HistoryCut {
 struct Redacted {
     Seq message = 0;  // seq of the event that added the message; 0: something else
     CallNo call = 0;
-    TurnNo turn = 0;        // a turn with everything in it
+    TurnNo turn = 0;  // a turn with everything in it
     // "title", "alias", "labels" or "label <key>" of the session; with " at creation": only what a
     // fork began with.
     std::string what = {};
