@@ -87,8 +87,7 @@ Result<Archive> Archive::open(fs::path const& directory,
         if (!file) return std::unexpected(std::move(file.error()));
         out.files_.push_back(*std::move(file));
     }
-    if (out.files_.empty())
-        return fail(Code::not_found, directory.string() + ": it is no archive, or an empty one");
+    if (out.files_.empty()) return fail(Code::not_found, directory.string() + ": holds no archive");
     return out;
 }
 

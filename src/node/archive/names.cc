@@ -33,7 +33,7 @@ Result<std::vector<std::string>> names_in(fs::path const& directory) {
     for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
         out.push_back(at->path().filename().string());
     if (error == std::errc::no_such_file_or_directory)
-        return fail(Code::not_found, directory.string() + ": there is no such directory");
+        return fail(Code::not_found, directory.string() + ": directory not found");
     if (error) return fail(Code::store_unavailable, directory.string() + ": " + error.message());
     std::ranges::sort(out);
     return out;

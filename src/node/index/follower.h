@@ -40,7 +40,7 @@ public:
 
     static constexpr Duration gather{50};         // appends that come in this time are one batch
     static constexpr Duration look_every{5'000};  // without a call of appended()
-    // A pause of so many times its duration follows a flush, on a slow disk too.
+    // After a flush the follower waits this many times its duration.
     static constexpr int flush_share = 20;
     static constexpr Duration retry_min{1'000};
     static constexpr Duration retry_max{30'000};

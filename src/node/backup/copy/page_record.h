@@ -22,8 +22,8 @@ inline constexpr char const* page_record_name = "copy.pages";
 
 class PageRecord {
 public:
-    // 16 bytes of memory for each page. A larger database (16 GiB of usual pages) has none, and its
-    // generation is not continued.
+    // 16 bytes of memory for each page. A larger database (16 GiB with pages of 4 KiB) has none,
+    // and its generation is not continued.
     static constexpr std::size_t pages_max = std::size_t{4} << 20;
 
     // Takes note of a piece that was written.

@@ -84,7 +84,7 @@ void Lane::look_again(Error const& error) {
     load_again();
 }
 
-// By numbers and stamp: frames of others are heard of in any order, and more than once.
+// By numbers and stamp: frames of others arrive in any order, and more than once.
 bool Lane::has(port::Frame const& frame) const {
     if (!state_ || frame.count == 0) return false;
     Seq const last = frame.first + frame.count - 1;
