@@ -417,6 +417,17 @@ class OfTheConfiguration(unittest.TestCase):
                 checked = run('config', 'check', str(path))
                 self.assertIn(what, checked.stdout + checked.stderr)
 
+    def test_cost_in_another_currency_than_the_prices_is_named(self):
+        prices = 'input_price = 1\noutput_price = 2\ncurrency = "EUR"\n'
+        for currency, warned in (('USD', True), ('EUR', False)):
+            with self.subTest(currency), tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder, 'dormouse.toml')
+                path.write_text(MODEL % prices + '[[budget]]\nper = "turn"\ncost = 1\n'
+                                f'currency = "{currency}"\n')
+                checked = run('config', 'check', str(path))
+                said = 'prices in EUR and the budget is in USD' in checked.stdout + checked.stderr
+                self.assertEqual(said, warned, checked)
+
 
 if __name__ == '__main__':
     main()

@@ -24,9 +24,14 @@ bool calls_back_from_afar(Tool const& tool) {
            gets_callback_url(tool.http) && !is_near(tool.http.url);
 }
 
-bool has_price(Config const& config, Agent const& agent) {
+// Returns why what the agent spends does not count for the budget; empty: it counts.
+std::string uncounted(Config const& config, Budget const& budget, Agent const& agent) {
     auto const model = std::ranges::find(config.models, agent.model, &Model::id);
-    return model != config.models.end() && model->input_price;
+    if (model == config.models.end() || !model->input_price)
+        return " has no prices; set input_price and output_price";
+    if (model->currency == budget.currency) return {};
+    return " has prices in " + model->currency + " and the budget is in " + budget.currency +
+           "; set one currency";
 }
 
 // Agents whose costs are unknown, so that the budget never holds them. An external agent may report
@@ -44,10 +49,11 @@ void warn_of_unpriced(Config const& config, Budget const& budget, std::vector<Pr
     for (Agent const& agent : config.agents) {
         bool const concerns = budget.agents.empty() ||
                               std::ranges::find(budget.agents, agent.id) != budget.agents.end();
-        if (!concerns || !agent.program.command.empty() || has_price(config, agent)) continue;
+        if (!concerns || !agent.program.command.empty()) continue;
+        std::string const why = uncounted(config, budget, agent);
+        if (why.empty()) continue;
         out.push_back({budget.line, "[[budget]]: cost does not limit the agent " + agent.id +
-                                        ": its model " + agent.model +
-                                        " has no prices; set input_price and output_price"});
+                                        ": its model " + agent.model + why});
     }
 }
 
