@@ -88,6 +88,19 @@ class Pick(Cli):
         self.assertNotEqual(status['A'], 'waiting')
         self.assertEqual(status['B'], 'waiting')
 
+    def test_only_approvals_are_offered_for_a_decision(self):
+        waits = self.server.create('deploy A')['id']
+        self.assertEqual(len(self.server.open_calls(waits)), 1)
+        terminal = Terminal('approve', *self.where())
+        terminal.until('no approval waits')
+        self.assertNotEqual(terminal.ended(), DONE)
+        self.server.create('approve A')
+        terminal = Terminal('approve', *self.where(), NO_COLOR='1')
+        terminal.until('Which one? [1]: ')
+        self.assertNotIn('deploy', terminal.text)
+        terminal.type('\n')
+        self.assertEqual(terminal.ended(), INTERRUPTED)
+
     def test_nothing_is_decided_without_a_yes(self):
         session = self.server.create('approve A')['id']
         for answers in (('\n',), ('1\n', '\n'), ('1\n', 'n\n')):

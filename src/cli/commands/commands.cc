@@ -102,10 +102,11 @@ Outcome<std::uint64_t> milliseconds(std::string_view flag, std::string_view text
                    "A number and ms, s, m, h or d: 90s, 10m.");
 }
 
-Outcome<Found> connect_to_pending(Context const& context, std::string const& id, int interrupt_fd) {
+Outcome<Found> connect_to_pending(Context const& context, std::string const& id, Offered offered,
+                                  int interrupt_fd) {
     auto client = context.connect(interrupt_fd);
     if (!client) return std::unexpected(client.error());
-    auto full = id.empty() ? pick_call(context, *client)
+    auto full = id.empty() ? pick_call(context, *client, offered)
                            : resolve_pending(*client, context.global.project, id);
     if (!full) return std::unexpected(full.error());
     return Found{*std::move(client), *std::move(full)};

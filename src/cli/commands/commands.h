@@ -7,6 +7,7 @@
 #include "cli/commands/arguments/arguments.h"
 #include "cli/render/render.h"
 
+#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <optional>
@@ -73,8 +74,11 @@ struct Found {
     Client client;
     std::string id;
 };
+// The calls that a person chooses from.
+enum class Offered : std::uint8_t { all, approvals };
 // An empty id lets a person choose.
 [[nodiscard]] Outcome<Found> connect_to_pending(Context const& context, std::string const& id,
+                                                Offered offered = Offered::all,
                                                 int interrupt_fd = -1);
 [[nodiscard]] Outcome<Found> connect_to_session(Context const& context, std::string const& id,
                                                 int interrupt_fd = -1);

@@ -54,15 +54,18 @@ bool can_be_retried(json::View session) {
 
 }  // namespace
 
-Outcome<std::string> pick_call(Context const& context, Client& client) {
+Outcome<std::string> pick_call(Context const& context, Client& client, Offered offered) {
     if (!context.may_ask)
         return failure(status::usage, "which call? There is no terminal to choose it on",
                        "Name it; a unique beginning is enough. See what waits: dormouse pending.");
     auto const page = client.get("/async-tool/pending?limit=" + std::to_string(offered_max) +
-                                 "&project=" + percent_encode(context.global.project));
+                                 "&project=" + percent_encode(context.global.project) +
+                                 (offered == Offered::approvals ? "&reason=approval" : ""));
     if (!page) return std::unexpected(page.error());
     json::View const items = json::View(page->body)["items"];
-    if (items.size() == 0) return failure(status::not_found, "nothing waits");
+    if (items.size() == 0)
+        return failure(status::not_found,
+                       offered == Offered::approvals ? "no approval waits" : "nothing waits");
     auto const table = pending_table(items, wall_clock(), context.style, context.columns, 1);
     return chosen(context, ids_of(items), table);
 }

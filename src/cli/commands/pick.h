@@ -8,7 +8,8 @@
 namespace dormouse::cli {
 
 // Fails with usage where nobody can be asked, and with interrupted if nothing was chosen.
-[[nodiscard]] Outcome<std::string> pick_call(Context const& context, Client& client);
+[[nodiscard]] Outcome<std::string> pick_call(Context const& context, Client& client,
+                                             Offered offered);
 [[nodiscard]] Outcome<std::string> pick_session(Context const& context, Client& client);
 // Of the newest sessions those that `retry` continues.
 [[nodiscard]] Outcome<std::string> pick_failed_session(Context const& context, Client& client);

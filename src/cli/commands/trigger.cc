@@ -56,7 +56,7 @@ Outcome<void> name_call(Context const& context, Client& client, std::string cons
     if (given.empty() && !context.may_ask)
         return failure(status::usage, "trigger needs a call or a body",
                        "Name a call that waits (dormouse pending), or give --body FILE.");
-    auto id = given.empty() ? pick_call(context, client)
+    auto id = given.empty() ? pick_call(context, client, Offered::all)
                             : resolve_pending(client, context.global.project, given);
     if (!id) return std::unexpected(id.error());
     auto const call = client.get("/async-tool/pending/" + *id);

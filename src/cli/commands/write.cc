@@ -135,11 +135,11 @@ namespace {
 // the turn.
 template <class Settle>
 Outcome<int> settle_call(Context const& context, std::string const& which,
-                         std::string const& written_wait, Settle settle) {
+                         std::string const& written_wait, Offered offered, Settle settle) {
     auto const wait = wait_option(written_wait);
     if (!wait) return std::unexpected(wait.error());
     TurnWait turn(*wait);
-    auto found = connect_to_pending(context, which, turn.interrupt_fd());
+    auto found = connect_to_pending(context, which, offered, turn.interrupt_fd());
     if (!found) return std::unexpected(found.error());
     auto& [client, id] = *found;
     if (auto const noted = turn.before_call(client, id); !noted)
@@ -190,21 +190,21 @@ Outcome<void> decide(Context const& context, DecideArgs const& args, Client& cli
 }  // namespace
 
 Outcome<int> execute(Context const& context, SubmitArgs const& args) {
-    return settle_call(context, args.id, args.wait, [&](Client& client, std::string const& id) {
-        return submit(context, args, client, id);
-    });
+    return settle_call(
+        context, args.id, args.wait, Offered::all,
+        [&](Client& client, std::string const& id) { return submit(context, args, client, id); });
 }
 
 Outcome<int> execute(Context const& context, DecideArgs const& args) {
-    return settle_call(context, args.id, args.wait, [&](Client& client, std::string const& id) {
-        return decide(context, args, client, id);
-    });
+    return settle_call(
+        context, args.id, args.wait, Offered::approvals,
+        [&](Client& client, std::string const& id) { return decide(context, args, client, id); });
 }
 
 Outcome<int> execute(Context const& context, CancelArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
-    auto const id = args.id.empty() ? pick_call(context, *client)
+    auto const id = args.id.empty() ? pick_call(context, *client, Offered::all)
                                     : resolve_either(*client, context.global.project, args.id);
     if (!id) return std::unexpected(id.error());
     if (!id->starts_with("pnd_")) return cancel_session(context, *client, *id, args);
