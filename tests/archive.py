@@ -174,7 +174,7 @@ class Bad(Archive):
 
     def test_directories_that_do_not_fit(self):
         session = self.completed()
-        self.assertIn('no such directory', self.read('show', session, status=1).stderr)
+        self.assertIn('directory not found', self.read('show', session, status=1).stderr)
         self.archive.mkdir()
         (self.archive / 'notes.txt').write_text('mine')
         self.assertIn('holds other files than an archive', self.archives(status=4).stderr)

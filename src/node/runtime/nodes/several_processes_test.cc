@@ -103,6 +103,11 @@ TEST_F(SeveralProcesses, OneIsKilledInATool_TheOtherRunsItAgain) {
     std::array<int, 2> ends{};
     ASSERT_EQ(::pipe(ends.data()), 0);
     bool dying = false;
+    // Its pause must not be stored before the kill.
+    settings.tools[0] = tool("job", [&](Work const& work) -> dormouse::Outcome<Outcome, Pending> {
+        while (dying) ::pause();
+        return Outcome{work.target};
+    });
     settings.tools[1] = tool("now",
                              [&](Work const& work) {
                                  if (dying) ::kill(::getpid(), SIGKILL);
