@@ -1,6 +1,7 @@
 #include "runner/lane/loads.h"
 
 #include "base/check.h"
+#include "base/trace.h"
 
 #include <algorithm>
 #include <iterator>
@@ -15,6 +16,7 @@ constexpr std::uint64_t first_key = 2;  // not behind lists, the feed and compar
 }  // namespace
 
 void Loads::read(KnownSession session, Done done) {
+    trace();
     CHECK(done);
     if (!shared_) {
         auto question = [session](port::JournalStore& store) {
