@@ -2,16 +2,20 @@
 """Runs the tests of one build folder and counts every case.
 
 usage: run_tests.py BUILD_FOLDER [quick] [unit] [agents] [-k EXPRESSION]
+       [--binaries NAME,...] [--at-once N]
 
 ctest runs the GoogleTest binaries and, at the same time, pytest the tests from outside
 (tests/conftest.py) with DORMOUSE naming the binary under test. `quick` leaves out what is slow,
 `unit` the tests from outside; `agents` runs real agents alone, also those that are too large to be
-fetched each time; -k runs only the tests from outside that the expression names (pytest's own).
+fetched each time; -k runs only the tests from outside that the expression names (pytest's own),
+--binaries these GoogleTest binaries alone, --at-once so many of them. A binary that passed as it is
+does not run again (passed.py): its cases are counted from the report of that time.
 The reports (JUnit) are in BUILD_FOLDER/results. The last line is `N passed, N failed, N skipped`;
 the exit status is 1 if a test failed or none ran.
 """
 import argparse
 import contextlib
+import json
 import os
 import pathlib
 import shutil
@@ -19,6 +23,8 @@ import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as xml
+
+from passed import Passed
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 UNIT_LIMIT_S = 2_400  # the simulator under a sanitizer, beside other work
@@ -66,11 +72,37 @@ def start(command, **environment):
                             stdin=subprocess.DEVNULL, start_new_session=True)
 
 
-def start_unit_tests(build, results, quick):
+def names_of_binaries(options):
+    """What ctest would run."""
+    listed = subprocess.run(
+        ['ctest', '--test-dir', options.build, '--show-only=json-v1',
+         *(['-LE', 'slow'] * options.quick)], check=True, capture_output=True).stdout
+    names = [test['name'] for test in json.loads(listed)['tests']]
+    chosen = options.binaries.split(',') if options.binaries else names
+    unknown = set(chosen) - set(names)
+    if unknown:
+        sys.exit(f'run_tests.py: no such binaries: {" ".join(sorted(unknown))}')
+    return chosen
+
+
+def start_unit_tests(options, results, names):
     return start(
-        ['ctest', '--test-dir', build, '-j', str(AT_ONCE), '--output-on-failure', '--timeout',
-         str(UNIT_LIMIT_S), '--output-junit', results / 'ctest.xml', *(['-LE', 'slow'] * quick)],
+        ['ctest', '--test-dir', options.build, '-j', str(options.at_once), '--output-on-failure',
+         '--timeout', str(UNIT_LIMIT_S), '--output-junit', results / 'ctest.xml',
+         '-R', f'^({"|".join(names)})$'],
         GTEST_OUTPUT=f'xml:{results / "unit"}/')
+
+
+def keep_passed(passed, results):
+    """Remembers those that ctest calls passed: a sanitizer can speak after the last case."""
+    try:
+        cases = xml.parse(results / 'ctest.xml').getroot().iter('testcase')
+    except (OSError, xml.ParseError):
+        return
+    for case in cases:
+        name, report = case.get('name'), results / 'unit' / f'{case.get("name")}.xml'
+        if case.get('status') == 'run' and case.find('failure') is None and report.is_file():
+            passed.keep(name, report)
 
 
 def start_outside_tests(build, results, options):
@@ -82,6 +114,22 @@ def start_outside_tests(build, results, options):
         [python, '-m', 'pytest', '-q', '-n', str(AT_ONCE), '--dist', 'loadgroup',
          f'--junitxml={results / "outside.xml"}', *more],
         DORMOUSE=str(build / 'dormouse'))
+
+
+def run_unit_tests(options, results, tally, processes):
+    passed, names = Passed(ROOT, options.build), names_of_binaries(options)
+    known = passed.find(names, results / 'unit')
+    if known:
+        print(f'{len(known)} of {len(names)} binaries did not change since they passed: not run '
+              'again (tools/passed.py)', flush=True)
+    names = [name for name in names if name not in known]
+    status = 0
+    if names:
+        unit = start_unit_tests(options, results, names)
+        processes.append(unit)
+        status = unit.wait()
+        keep_passed(passed, results)
+    count_unit_tests(results, tally, status)
 
 
 def count_unit_tests(results, tally, status):
@@ -122,6 +170,8 @@ def read_options(arguments):
     parser.add_argument('build', type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument('words', nargs='*', choices=['quick', 'unit', 'agents', []])
     parser.add_argument('-k', metavar='EXPRESSION')
+    parser.add_argument('--binaries', metavar='NAME,...')
+    parser.add_argument('--at-once', metavar='N', type=int, default=AT_ONCE)
     options = parser.parse_intermixed_args(arguments)
     for word in ('quick', 'unit', 'agents'):
         setattr(options, word, word in options.words)
@@ -135,15 +185,12 @@ def main(arguments):
     (results / 'unit').mkdir(parents=True)
     tally, processes = Tally(), []
     end_with_us(processes)
-    unit = outside = None
-    if not (options.agents or options.k):
-        unit = start_unit_tests(options.build, results, options.quick)
-        processes.append(unit)
+    outside = None
     if not options.unit:
         outside = start_outside_tests(options.build, results, options)
         processes.append(outside)
-    if unit:
-        count_unit_tests(results, tally, unit.wait())
+    if not (options.agents or options.k):
+        run_unit_tests(options, results, tally, processes)
     if outside:
         count_outside_tests(results, tally, outside.wait())
     return tally.report()
