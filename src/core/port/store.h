@@ -16,10 +16,10 @@
 
 namespace dormouse::port {
 
-// Appends, and what they stored for one session.
-class JournalStore {
+// What a process learns about the store when it opens it.
+class OpenedStore {
 public:
-    virtual ~JournalStore() = default;
+    virtual ~OpenedStore() = default;
     // The epoch of this owner: how often the store was opened, counted durably, from 1.
     [[nodiscard]] virtual Epoch epoch() const = 0;
     // Returns true if other processes may append while this object lives.
@@ -29,9 +29,21 @@ public:
     // One more than the largest session number ever used or reserved by an outbox message. Read
     // once, at start.
     [[nodiscard]] virtual std::uint64_t next_session_number() = 0;
+};
+
+// Appends.
+class AppendStore {
+public:
+    virtual ~AppendStore() = default;
     // Commits all appends in one transaction with one sync. Results are in the order of `appends`;
     // each append succeeds or fails alone.
     [[nodiscard]] virtual std::vector<AppendResult> commit(std::span<Append const> appends) = 0;
+};
+
+// What appends stored for one session, and the sums of days that they added to.
+class JournalStore {
+public:
+    virtual ~JournalStore() = default;
     [[nodiscard]] virtual Result<Loaded> load(SessionId session) = 0;
     // Where each session's journal ends, in order. Nothing is read but that frame's key and
     // checksum.
@@ -46,8 +58,6 @@ public:
                                                           std::span<std::string const> keys) = 0;
     [[nodiscard]] virtual Result<std::optional<PendingRow>> pending(SessionId session, CallNo call,
                                                                     Generation generation) = 0;
-    [[nodiscard]] virtual Result<std::vector<PendingListed>> list_pending(
-        PendingFilter const& filter) = 0;
     // The artifact stored with this event; nullopt: none.
     [[nodiscard]] virtual Result<std::optional<std::string>> artifact(SessionId session,
                                                                       Seq seq) = 0;
@@ -57,22 +67,40 @@ public:
                                                                             Seq seq,
                                                                             std::uint64_t offset,
                                                                             std::size_t count) = 0;
-    [[nodiscard]] virtual Result<std::optional<SessionId>> find_created(
-        Bits128 const& create_key) = 0;
-    // All pending rows and keys of one session in key order. For verify.
-    [[nodiscard]] virtual Result<std::vector<PendingRow>> pending_rows(SessionId session) = 0;
-    [[nodiscard]] virtual Result<std::vector<KeyRow>> key_rows(SessionId session) = 0;
     // Size of the journal alone. For retention.
     [[nodiscard]] virtual Result<std::uint64_t> journal_bytes(SessionId session) = 0;
+    // The sums of a day, 0 if there is none. In order.
+    [[nodiscard]] virtual Result<std::vector<std::int64_t>> day_sums(
+        std::int64_t day, std::span<std::string const> names) = 0;
+};
+
+// Sessions that have work to do at a time.
+class WakeStore {
+public:
+    virtual ~WakeStore() = default;
     // Sessions with wake_at <= until, by (time, number), after the given pair; at most `limit`. See
     // Due.
     [[nodiscard]] virtual Result<std::vector<Due>> due(Time until, std::optional<Due> after,
                                                        std::uint32_t limit) = 0;
     // The earliest wake_at of all sessions.
     [[nodiscard]] virtual Result<std::optional<Time>> next_due() = 0;
-    // The sums of a day, 0 if there is none. In order.
-    [[nodiscard]] virtual Result<std::vector<std::int64_t>> day_sums(
-        std::int64_t day, std::span<std::string const> names) = 0;
+};
+
+// Calls that wait, of all sessions.
+class PendingStore {
+public:
+    virtual ~PendingStore() = default;
+    [[nodiscard]] virtual Result<std::vector<PendingListed>> list_pending(
+        PendingFilter const& filter) = 0;
+    // Counts waiting calls, up to `limit`. For metrics.
+    [[nodiscard]] virtual Result<OpenPending> open_pending(std::uint32_t limit) = 0;
+    // The number of waiting calls of the project, up to `limit`.
+    [[nodiscard]] virtual Result<std::uint64_t> count_waiting(std::string const& project,
+                                                              std::uint32_t limit) = 0;
+    // Sessions of all projects with a waiting call, each once, in an order of the store. Reads
+    // `calls` of these calls, from after the session `after`. For doctor.
+    [[nodiscard]] virtual Result<std::vector<SessionId>> waiting_sessions(
+        std::optional<SessionId> after, std::uint32_t calls) = 0;
 };
 
 // Lists of sessions that need no journal.
@@ -96,21 +124,15 @@ public:
     // Counts each up to `limit`, which alone the cost depends on.
     [[nodiscard]] virtual Result<SessionCounts> session_counts(std::string const& project,
                                                                std::uint32_t limit) = 0;
-    // Counts waiting calls, up to `limit`. For metrics.
-    [[nodiscard]] virtual Result<OpenPending> open_pending(std::uint32_t limit) = 0;
-    // The number of waiting calls of the project, up to `limit`.
-    [[nodiscard]] virtual Result<std::uint64_t> count_waiting(std::string const& project,
-                                                              std::uint32_t limit) = 0;
-    // Sessions of all projects with a waiting call, each once, in an order of the store. Reads
-    // `calls` of these calls, from after the session `after`. For doctor.
-    [[nodiscard]] virtual Result<std::vector<SessionId>> waiting_sessions(
-        std::optional<SessionId> after, std::uint32_t calls) = 0;
     // Sessions of the project whose status is "error", at most `limit`, on which alone the cost
     // depends, in an order of the store. For doctor.
     [[nodiscard]] virtual Result<std::vector<SessionId>> sessions_in_error(
         std::string const& project, std::uint32_t limit) = 0;
     // The project of a session, even if it was deleted.
     [[nodiscard]] virtual Result<std::optional<std::string>> project_of(SessionId session) = 0;
+    // The session that was created under this key; nullopt: none.
+    [[nodiscard]] virtual Result<std::optional<SessionId>> find_created(
+        Bits128 const& create_key) = 0;
 };
 
 // Outbox messages, and the secrets that sign webhooks.
@@ -238,11 +260,19 @@ public:
     // Bytes that deleting the session would free: its journal, snapshot and artifacts. For
     // retention.
     [[nodiscard]] virtual Result<std::uint64_t> session_bytes(SessionId session) = 0;
+    // All pending rows and keys of one session in key order. For verify, export and
+    // doctor.
+    [[nodiscard]] virtual Result<std::vector<PendingRow>> pending_rows(SessionId session) = 0;
+    [[nodiscard]] virtual Result<std::vector<KeyRow>> key_rows(SessionId session) = 0;
     // A cheap query that fails while the store does not work. For /readyz.
     [[nodiscard]] virtual Result<void> ping() = 0;
 };
 
-class Store : public JournalStore,
+class Store : public OpenedStore,
+              public AppendStore,
+              public JournalStore,
+              public WakeStore,
+              public PendingStore,
               public ListStore,
               public OutboxStore,
               public InboundStore,

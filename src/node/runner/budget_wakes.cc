@@ -42,7 +42,7 @@ void Runner::wake_askers(std::optional<PendingId> before) {
     };
     port::ask(
         services_.journal,
-        [filter](port::JournalStore& store) { return store.list_pending(filter); },
+        [filter](port::PendingStore& store) { return store.list_pending(filter); },
         scope_.guard(std::move(use)));
 }
 

@@ -221,7 +221,7 @@ void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> 
         reply(std::move(created));
         for (auto& next : waiting.mapped()) next();
     };
-    auto question = [key](port::JournalStore& store) { return store.find_created(key); };
+    auto question = [key](port::ListStore& store) { return store.find_created(key); };
     auto create_unless = [this, key, create = std::move(create), asker = std::move(asker),
                           finish =
                               std::move(finish)](Result<std::optional<SessionId>> found) mutable {
@@ -243,7 +243,7 @@ void Runner::create_first(Create create, Asker asker, Bits128 const& key,
                     reply = std::move(reply)](Result<Created> made) mutable {
         Code const code = made ? Code::internal : made.error().code;
         if (code != Code::conflict && code != Code::alias_taken) return reply(std::move(made));
-        auto question = [key](port::JournalStore& store) { return store.find_created(key); };
+        auto question = [key](port::ListStore& store) { return store.find_created(key); };
         auto use =
             [this, create = std::move(create), asker = std::move(asker), reply = std::move(reply),
              error = std::move(made.error())](Result<std::optional<SessionId>> found) mutable {
@@ -531,7 +531,7 @@ void Runner::scan() {
 }
 
 void Runner::scan_page(Time until, std::optional<port::Due> after) {
-    auto question = [until, after](port::JournalStore& store) {
+    auto question = [until, after](port::WakeStore& store) {
         return store.due(until, after, scan_page_size);
     };
     auto use = [this, until](Result<std::vector<port::Due>> due) {

@@ -418,7 +418,7 @@ void gather_rows(std::shared_ptr<Gather> const& g) {
     rows.external_ref = filter.external_ref;
     rows.before = filter.cursor;
     rows.limit = static_cast<std::uint32_t>(filter.limit);
-    auto question = [rows](port::JournalStore& store) { return store.list_pending(rows); };
+    auto question = [rows](port::PendingStore& store) { return store.list_pending(rows); };
     port::ask(g->api.services().journal, std::move(question),
               [g](Result<std::vector<port::PendingListed>> listed) {
                   if (!listed) return g->x->fail(listed.error());

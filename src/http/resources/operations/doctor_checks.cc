@@ -93,7 +93,7 @@ Result<void> drop_unreadable(port::JournalStore& store, Time now, std::vector<po
 
 }  // namespace
 
-Result<AtWork> check_effects(port::JournalStore& store, std::optional<port::Due> const& after,
+Result<AtWork> check_effects(port::Store& store, std::optional<port::Due> const& after,
                              std::uint32_t times, Time now) {
     auto const due = store.due(Time::max(), after, times);
     if (!due) return std::unexpected(due.error());

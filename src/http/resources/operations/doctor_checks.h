@@ -76,7 +76,7 @@ struct ByProject {
                                             std::optional<SessionId> const& after,
                                             std::uint32_t calls, Time now);
 // Skips sessions in which a call waits: check_waiting() reads those.
-[[nodiscard]] Result<AtWork> check_effects(port::JournalStore& store,
+[[nodiscard]] Result<AtWork> check_effects(port::Store& store,
                                            std::optional<port::Due> const& after,
                                            std::uint32_t times, Time now);
 // `directory`: of the data.

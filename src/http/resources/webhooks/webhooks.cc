@@ -56,7 +56,7 @@ Submit submission_of(webhook::Payload const& payload, Delivery const& delivery) 
     return out;
 }
 
-void find_referenced(port::StoreView<port::JournalStore> journal, webhook::Source const& source,
+void find_referenced(port::StoreView<port::PendingStore> calls, webhook::Source const& source,
                      std::string const& reference, std::vector<port::PendingStatus> statuses,
                      port::Fn<void(Result<std::vector<PendingId>>)> done) {
     port::PendingFilter filter;
@@ -64,8 +64,8 @@ void find_referenced(port::StoreView<port::JournalStore> journal, webhook::Sourc
     filter.external_ref = reference;
     filter.statuses = std::move(statuses);
     filter.limit = 200;
-    auto question = [filter](port::JournalStore& store) { return store.list_pending(filter); };
-    port::ask(journal, std::move(question),
+    auto question = [filter](port::PendingStore& store) { return store.list_pending(filter); };
+    port::ask(calls, std::move(question),
               [tools = source.tools,
                done = std::move(done)](Result<std::vector<port::PendingListed>> rows) mutable {
                   if (!rows) return done(std::unexpected(std::move(rows.error())));

@@ -30,7 +30,7 @@ struct Delivery {
 [[nodiscard]] session::Submit submission_of(webhook::Payload const& payload,
                                             Delivery const& delivery);
 // Finds the calls of the source with this reference and one of these statuses; at most two.
-void find_referenced(port::StoreView<port::JournalStore> journal, webhook::Source const& source,
+void find_referenced(port::StoreView<port::PendingStore> calls, webhook::Source const& source,
                      std::string const& reference, std::vector<port::PendingStatus> statuses,
                      port::Fn<void(Result<std::vector<PendingId>>)> done);
 

@@ -89,8 +89,8 @@ void Lane::load() {
     auto use = [self = shared_from_this()](Result<LoadedSession> result) {
         self->loaded(std::move(result));
     };
-    if (!repairs()) return host_.loads().read({id_, known_}, std::move(use));
-    auto rebuild = [id = id_, known = known_](port::JournalStore& store) {
+    if (!repairs()) return services_.loads.read({id_, known_}, std::move(use));
+    auto rebuild = [id = id_, known = known_](port::Store& store) {
         return compared(store, read_again(store, id), known);
     };
     port::ask(host_.journal(), std::move(rebuild), std::move(use), port::read_key(id_));

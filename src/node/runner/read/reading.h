@@ -56,7 +56,7 @@ struct KnownSession {
 [[nodiscard]] Result<LoadedSession> compared(port::JournalStore& store, Result<LoadedSession> read,
                                              port::NewestFrame const& known);
 // Reads the journal only, no snapshot and no rows.
-[[nodiscard]] Result<LoadedSession> read_again(port::JournalStore& store, SessionId session);
+[[nodiscard]] Result<LoadedSession> read_again(port::Store& store, SessionId session);
 
 // The state with which a cut journal begins; nullopt: the journal is complete. REQUIRES: `frames`
 // begin with the journal's first.

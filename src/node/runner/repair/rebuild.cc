@@ -60,7 +60,7 @@ Result<Rebuilt> rebuild(Journal const& journal) {
     return out;
 }
 
-Result<LoadedSession> read_again(port::JournalStore& store, SessionId session) {
+Result<LoadedSession> read_again(port::Store& store, SessionId session) {
     auto const loaded = store.load(session);
     if (!loaded) return std::unexpected(loaded.error());
     if (!loaded->row || loaded->row->status == "deleted") return read_session(store, session);

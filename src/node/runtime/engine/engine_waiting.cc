@@ -36,7 +36,7 @@ void Runtime::Engine::waiting(WaitingFilter const& filter, runtime::Reply<Waitin
     auto const gathering = std::make_shared<Gathering>(filter, std::vector<PendingId>{}, 0,
                                                        WaitingCalls{}, std::move(reply));
     port::ask(
-        node_.journal, [rows](port::JournalStore& store) { return store.list_pending(rows); },
+        node_.journal, [rows](port::PendingStore& store) { return store.list_pending(rows); },
         [this, gathering](Result<std::vector<port::PendingListed>> listed) {
             if (!listed) return gathering->reply(std::unexpected(std::move(listed.error())));
             for (port::PendingListed const& one : *listed)

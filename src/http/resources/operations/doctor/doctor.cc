@@ -298,7 +298,7 @@ void check_next_due(DoctorPtr const& d) {
     if (d->x->responder->gone()) return;
     if (d->left == 0) return answer_doctor(*d, false);
     auto question = [after = d->after_time, times = next_step(*d),
-                     now = d->api.services().runner.now()](port::JournalStore& store) {
+                     now = d->api.services().runner.now()](port::Store& store) {
         return check_effects(store, after, times, now);
     };
     port::ask(d->api.services().journal, std::move(question), [d](Result<AtWork> found) {
