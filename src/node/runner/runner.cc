@@ -26,6 +26,22 @@ Runner::Runner(Services services, Options options, Observer& observer)
       loads_(services.loop, services.journal, !services.nodes.alone()),
       rules_(std::exchange(options_.rules, {})),
       numbers_(services.loop, options_.numbers, options_.fetch_numbers),
+      lane_services_{.entropy = services.entropy,
+                     .nodes = services.nodes,
+                     .journal = services.journal,
+                     .effects = services.effects,
+                     .agents = services.agents,
+                     .checks = {services.tools, services.workers},
+                     .writer = writer_,
+                     .freshness = freshness_,
+                     .loads = loads_,
+                     .rules = rules_,
+                     .numbers = numbers_,
+                     .settings = *this,
+                     .schedule = *this,
+                     .outcomes = *this,
+                     .messages = *this,
+                     .observer = *this},
       observer_(observer),
       outbox_(
           {services.loop, services.journal, services.nodes.alone(),
@@ -53,7 +69,7 @@ void Runner::start() {
 std::shared_ptr<Lane> Runner::lane(SessionId session, bool fresh) {
     auto& lane = lanes_[session];
     parked_.erase(session);
-    if (!lane) lane = std::make_shared<Lane>(session, static_cast<Host&>(*this), fresh);
+    if (!lane) lane = std::make_shared<Lane>(session, lane_services_, fresh);
     return lane;
 }
 

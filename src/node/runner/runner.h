@@ -86,7 +86,11 @@ struct RepairReport {
     std::optional<std::uint64_t> next;  // start of the next page
 };
 
-class Runner final : private Host {
+class Runner final : private LaneSettings,
+                     private LaneSchedule,
+                     private LaneOutcomes,
+                     private LaneMessages,
+                     private LaneObserver {
 public:
     struct Services {
         port::Loop& loop;
@@ -191,7 +195,7 @@ public:
     void repair(std::uint64_t after, bool dry_run, Asker asker,
                 port::Fn<void(Result<RepairReport>)> done);
 
-    [[nodiscard]] Rules& rules() override { return rules_; }
+    [[nodiscard]] Rules& rules() { return rules_; }
     [[nodiscard]] Time now() const override { return clock_.now(); }
     [[nodiscard]] bool draining() const override { return draining_; }
     [[nodiscard]] bool recovered() const { return recovered_; }
@@ -224,8 +228,7 @@ public:
                     port::Fn<void(Result<OldAudit>)> done);
 
 private:
-    [[nodiscard]] Random random() override { return services_.entropy.random(); }
-    [[nodiscard]] port::Nodes const& nodes() const override { return services_.nodes; }
+    [[nodiscard]] Random random() { return services_.entropy.random(); }
     [[nodiscard]] session::Limits const& limits() const override { return options_.limits; }
     [[nodiscard]] session::TraceRules tracing() const override { return options_.tracing; }
     [[nodiscard]] session::MailPolicy mail_policy(std::string const& project) const override {
@@ -236,15 +239,6 @@ private:
         auto const& others = mail_projects(from);
         return std::ranges::find(others, to) != others.end();
     }
-    [[nodiscard]] SubmissionCheck::Services checks() const override {
-        return {services_.tools, services_.workers};
-    }
-    [[nodiscard]] port::Journal& journal() override { return services_.journal; }
-    [[nodiscard]] JournalWriter& writer() override { return writer_; }
-    [[nodiscard]] Freshness& freshness() override { return freshness_; }
-    [[nodiscard]] Loads& loads() override { return loads_; }
-    [[nodiscard]] port::Effects& effects() override { return services_.effects; }
-    [[nodiscard]] port::AgentTerms const& agents() const override { return services_.agents; }
     void offer(SessionId session, session::EffectId id, session::Command::Body outcome) override;
     void offer_later(SessionId session, session::EffectId id,
                      session::Command::Body outcome) override;
@@ -261,8 +255,6 @@ private:
                                  : std::vector<port::OutboxRow>();
     }
     void posted(std::vector<port::OutboxRow> posts) override;
-    [[nodiscard]] std::uint64_t next_session() const override { return numbers_.next(); }
-    void take_sessions(std::uint64_t count) override { numbers_.take(count); }
     void rested(SessionId session) override;
     // Unloads idle lanes, longest idle first, until there are no more lanes and bytes than that.
     void release_beyond(std::size_t lanes_max, std::size_t bytes_max);
@@ -325,6 +317,9 @@ private:
     JournalWriter writer_;
     Freshness freshness_;
     Loads loads_;
+    Rules rules_;
+    SessionNumbers numbers_;
+    LaneServices const lane_services_;
     std::unordered_map<SessionId, std::shared_ptr<Lane>> lanes_;
     IdleLanes idle_;
     // Unloaded sessions that the scan finds but that wait for a gate that is not configured.
@@ -336,8 +331,6 @@ private:
     std::unordered_map<SessionId, Parked> parked_;
     // by key, with the requests that wait
     std::map<Bits128, std::vector<port::Fn<void()>>> creating_;
-    Rules rules_;
-    SessionNumbers numbers_;
     // Wake-ups within the next scan or two. One timer, set to the earliest.
     using Wake = std::pair<Time, SessionId>;
     std::set<Wake> wakes_;

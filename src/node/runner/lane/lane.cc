@@ -28,7 +28,7 @@ std::unexpected<Error> not_there() { return fail(Code::not_found, "This id was n
 
 }  // namespace
 
-Lane::Lane(SessionId id, Host& host, bool fresh) : id_(id), host_(host) {
+Lane::Lane(SessionId id, LaneServices const& services, bool fresh) : id_(id), services_(services) {
     if (!fresh) return;
     state_.emplace();
     state_->id = id;
@@ -38,10 +38,10 @@ void Lane::receive(Incoming incoming, Reply reply) {
     trace();
     if (inbox_.size() >= inbox_max)
         return reply(fail(Code::overloaded, "Too much waits for this session."));
-    auto prepared = prepare(incoming.command, host_.limits().output_bytes);
+    auto prepared = prepare(incoming.command, services_.settings.limits().output_bytes);
     if (!prepared) {
         reply(std::unexpected(std::move(prepared.error())));
-        if (may_sleep()) host_.rested(id_);
+        if (may_sleep()) services_.observer.rested(id_);
         return;
     }
     receive_prepared(std::move(incoming), std::move(reply));
@@ -93,7 +93,7 @@ void Lane::load() {
     auto rebuild = [id = id_, known = known_](port::Store& store) {
         return compared(store, read_again(store, id), known);
     };
-    port::ask(host_.journal(), std::move(rebuild), std::move(use), port::read_key(id_));
+    port::ask(services_.journal, std::move(rebuild), std::move(use), port::read_key(id_));
 }
 
 void Lane::unless_exhausted(std::function<void()> const& step) {
@@ -136,8 +136,8 @@ void Lane::take_up_state(LoadedSession read) {
     // The first command of a new driver settles what the previous one left in doubt (rule 3).
     if (exists && drives()) {
         Request adopt;
-        adopt.incoming.at = host_.now();
-        adopt.incoming.random = host_.random();
+        adopt.incoming.at = services_.schedule.now();
+        adopt.incoming.random = services_.entropy.random();
         adopt.incoming.command.body = adoption();
         adopt.reply = [](Result<Answer>) {};
         inbox_.insert(inbox_.begin(), std::move(adopt));
@@ -149,13 +149,13 @@ Adopt Lane::adoption() const {
     Adopt out;
     for (auto const& [no, call] : state_->calls) {
         bool const asks = call.phase == CallPhase::gating || call.phase == CallPhase::awaiting_gate;
-        bool const missing = asks && !host_.agents().has_gate(gate_of(call));
+        bool const missing = asks && !services_.agents.has_gate(gate_of(call));
         bool const named = missing && std::ranges::find(out.missing_gates, gate_of(call)) !=
                                           out.missing_gates.end();
         if (missing && !named) out.missing_gates.push_back(gate_of(call));
     }
     for (Epoch const epoch : intent_epochs(*state_)) {
-        if (host_.nodes().gone(epoch)) out.gone.push_back(epoch);
+        if (services_.nodes.gone(epoch)) out.gone.push_back(epoch);
     }
     return out;
 }
@@ -202,7 +202,7 @@ void Lane::look_up_closed() {
         return out;
     };
     port::ask(
-        host_.journal(), std::move(read),
+        services_.journal, std::move(read),
         [self = shared_from_this(), places](Result<std::vector<Found>> found) {
             if (!found) return self->look_again(found.error());
             for (std::size_t i = 0; i < places->size(); ++i) {
@@ -228,7 +228,7 @@ void Lane::decide_waiting() {
     }
     Draft draft;
     draft.append.session = id_;
-    draft.append.epoch = host_.nodes().epoch();
+    draft.append.epoch = services_.nodes.epoch();
     draft.drives = drives();
     draft.append.after = state_->head;
     draft.append.stamp = newest_.stamp;
@@ -295,7 +295,7 @@ void Lane::decide_one(Request& request, Draft& draft) {
     auto attachments = std::make_shared<Attachments>(take_attachments(request.incoming.command));
     auto const quarantined = quarantined_in(*state_);
     Decision decision = decide(*state_, request.incoming.command, context);
-    host_.take_sessions(decision.sessions);
+    services_.numbers.take(decision.sessions);
     auto answer = std::move(decision.answer);
     write_down(request, *attachments, quarantined, std::move(decision), draft);
     leave(std::move(answer), std::move(attachments));
@@ -327,7 +327,7 @@ void Lane::write_down(Request const& request, Attachments const& attachments,
     for (PendingChange const& change : decision.pending)
         draft.append.pending.push_back(pending_row(change));
     auto const mine = std::span<wire::RecordPtr const>(draft.records).subspan(before);
-    for (port::OutboxRow& row : host_.outgoing(*state_, mine, decision.pending))
+    for (port::OutboxRow& row : services_.messages.outgoing(*state_, mine, decision.pending))
         draft.append.posts.push_back(std::move(row));
 }
 
@@ -369,7 +369,7 @@ void Lane::write(port::Append append) {
     auto done = [self = shared_from_this()](port::AppendResult durable) {
         self->committed(std::move(durable));
     };
-    host_.writer().append(std::move(append), std::move(done));
+    services_.writer.append(std::move(append), std::move(done));
 }
 
 // Rows that this append itself adds are newer than those read from the journal.
@@ -399,7 +399,7 @@ void Lane::committed(port::AppendResult durable) {
     using Cause = port::AppendError::Cause;
     bool const moved = !durable && durable.error().cause == Cause::moved;
     if (moved && moved_ < moved_max) return unless_exhausted([&] { decide_again(); });
-    if (!durable && durable.error().cause == Cause::fenced) host_.fenced();
+    if (!durable && durable.error().cause == Cause::fenced) services_.observer.fenced();
     if (!durable) return forget(durable.error());
     newest_ = {state_->head, *durable};
     driver_ = next_driver_.value_or(driver_);
@@ -412,8 +412,8 @@ void Lane::take_up_commit() {
     remember(fresh_);
     if (std::exchange(cut_, false)) forget_cut();
     take_up_rules();
-    host_.appended(*this, std::exchange(fresh_, {}));
-    if (!sending_.empty()) host_.posted(std::exchange(sending_, {}));
+    services_.observer.appended(*this, std::exchange(fresh_, {}));
+    if (!sending_.empty()) services_.messages.posted(std::exchange(sending_, {}));
     release();
 }
 
@@ -473,7 +473,8 @@ void Lane::forget_cut() {
 // The disk may or may not hold what memory holds. Drops the state; it is read again when needed.
 // Running effects continue: an outcome is a command like any other.
 void Lane::forget(Error const& error) {
-    host_.store_failed(error);
+    CHECK(shut_);
+    services_.observer.store_failed(error);
     drop_memory();
     moved_ = 0;
     auto const refuse = [&error](Request& request) {
@@ -491,9 +492,9 @@ void Lane::reopen() {
     shut_ = false;
     if (!inbox_.empty()) return turn();
     if (state_) {
-        if (auto const at = next_time()) host_.wake_soon(id_, *at);
+        if (auto const at = next_time()) services_.schedule.wake_soon(id_, *at);
     }
-    if (may_sleep()) host_.rested(id_);
+    if (may_sleep()) services_.observer.rested(id_);
 }
 
 bool Lane::may_sleep() const {
@@ -512,7 +513,7 @@ std::uint64_t Lane::watch(port::Fn<void()> wake) {
 
 void Lane::unwatch(std::uint64_t id) {
     watchers_.erase(id);
-    if (may_sleep()) host_.rested(id_);
+    if (may_sleep()) services_.observer.rested(id_);
 }
 
 void Lane::abandon() {

@@ -10,15 +10,9 @@
 // outside the inbox (set_aside). Everything here runs on the loop.
 
 #include "base/check.h"
-#include "port/effects.h"
-#include "port/nodes.h"
-#include "runner/lane/freshness.h"
-#include "runner/lane/journal_writer.h"
-#include "runner/lane/loads.h"
+#include "runner/lane/lane_services.h"
 #include "runner/lane/snapshot_plan.h"
 #include "runner/read/reading.h"
-#include "runner/rules.h"
-#include "runner/submission_check.h"
 #include "session/decide.h"
 
 #include <map>
@@ -33,7 +27,6 @@ class History;
 
 namespace dormouse::runner {
 
-class Lane;
 struct Attachments;
 
 // Estimated memory of a record in bytes: its text, counted twice because it is also kept as values.
@@ -58,66 +51,14 @@ struct Incoming {
     bool of_effect = false;  // the outcome of an effect that the lane started
 };
 
-// The runner as its lanes see it.
-class Host {
-public:
-    virtual ~Host() = default;
-    [[nodiscard]] virtual Time now() const = 0;
-    [[nodiscard]] virtual Random random() = 0;
-    // The number of the next new session, 0 if there is none at the moment; take_sessions() marks
-    // `count` numbers as used.
-    [[nodiscard]] virtual std::uint64_t next_session() const = 0;
-    virtual void take_sessions(std::uint64_t count) = 0;
-    [[nodiscard]] virtual port::Nodes const& nodes() const = 0;
-    [[nodiscard]] virtual session::Limits const& limits() const = 0;
-    [[nodiscard]] virtual session::TraceRules tracing() const = 0;
-    [[nodiscard]] virtual session::MailPolicy mail_policy(std::string const& project) const = 0;
-    // Returns true if sessions of project `from` may send mail to those of project `to`.
-    [[nodiscard]] virtual bool may_mail(std::string const& from, std::string const& to) const = 0;
-    [[nodiscard]] virtual SubmissionCheck::Services checks() const = 0;
-    [[nodiscard]] virtual Rules& rules() = 0;
-    [[nodiscard]] virtual port::Journal& journal() = 0;
-    [[nodiscard]] virtual JournalWriter& writer() = 0;
-    [[nodiscard]] virtual Freshness& freshness() = 0;
-    [[nodiscard]] virtual Loads& loads() = 0;
-    [[nodiscard]] virtual port::Effects& effects() = 0;
-    [[nodiscard]] virtual port::AgentTerms const& agents() const = 0;
-    // Gives an effect's outcome to the session's lane, which may be a new object by now.
-    virtual void offer(SessionId session, session::EffectId id, session::Command::Body outcome) = 0;
-    // The same after a second, because the store failed.
-    virtual void offer_later(SessionId session, session::EffectId id,
-                             session::Command::Body outcome) = 0;
-    // The store failed a read or an append of a lane; after fail_stop it always will (P10).
-    virtual void store_failed(Error const& error) = 0;
-    // The store refused an append, because the others declared this process dead.
-    virtual void fenced() = 0;
-    // Calls `work` after `delay`, unless the runner ends first.
-    virtual void after(Duration delay, port::Fn<void()> work) = 0;
-    // The lane needs a tick at `at`; the scan would cause it a second or two later.
-    virtual void wake_soon(SessionId session, Time at) = 0;
-    // These records of the lane are durable and part of its state().
-    virtual void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) = 0;
-    // Returns outbox rows for receivers other than sessions. `records` are those of one command and
-    // not yet durable; the rows go into the same append. `state` is the state after them.
-    [[nodiscard]] virtual std::vector<port::OutboxRow> outgoing(
-        session::State const& state, std::span<wire::RecordPtr const> records,
-        std::vector<session::PendingChange> const& changes) = 0;
-    // These outbox messages of the lane are durable.
-    virtual void posted(std::vector<port::OutboxRow> posts) = 0;
-    // The lane is idle and may be unloaded.
-    virtual void rested(SessionId session) = 0;
-    virtual void delta(SessionId session, session::AskModel const& ask,
-                       port::Delta const& delta) = 0;
-    [[nodiscard]] virtual bool draining() const = 0;
-};
-
 class Lane : public std::enable_shared_from_this<Lane> {
 public:
     using Reply = port::Fn<void(Result<session::Answer>)>;
     using OnRead = port::Fn<void(Result<Lane const*>)>;
 
-    // `host` outlives this. `fresh`: the session does not exist yet; its first command creates it.
-    Lane(SessionId id, Host& host, bool fresh);
+    // `services` outlives this. `fresh`: the session does not exist yet; its first command creates
+    // it.
+    Lane(SessionId id, LaneServices const& services, bool fresh);
 
     // Queues a command. Answers overloaded if 10,000 wait.
     void receive(Incoming incoming, Reply reply);
@@ -297,7 +238,7 @@ private:
     static constexpr std::uint32_t turns_shared = 32;
 
     SessionId const id_;
-    Host& host_;
+    LaneServices const& services_;
     bool shut_ = false;                    // an append or a load is in progress
     std::optional<session::State> state_;  // nullopt: unknown, must be loaded
     port::NewestFrame newest_{};           // in the store, of those that state_ has
@@ -307,7 +248,7 @@ private:
     std::optional<Epoch> next_driver_;
     std::vector<Request> inbox_;
     std::size_t checking_ = 0;             // submissions whose values are being checked
-    bool abandoned_ = false;               // the host is gone
+    bool abandoned_ = false;               // the runner is gone
     std::vector<Decided> leaving_;         // what waits for the append in progress
     std::uint32_t moved_ = 0;              // how often the same requests met a moved head
     std::uint32_t shared_turns_ = 0;       // turns left before which the lane waits

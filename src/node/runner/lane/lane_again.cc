@@ -58,24 +58,26 @@ void Lane::load_again() {
     if (moved_ >= contested_from) shared_turns_ = turns_shared;
     if (moved_ <= moved_at_once) return load();
     auto const most = std::min(load_delay_max, Duration(2) * (moved_ - moved_at_once));
-    host_.after(between(load_delay_min, most, host_.random()),
-                [self = shared_from_this()] { self->unless_exhausted([&] { self->load(); }); });
+    services_.schedule.after(
+        between(load_delay_min, most, services_.entropy.random()),
+        [self = shared_from_this()] { self->unless_exhausted([&] { self->load(); }); });
 }
 
 // A process whose memory is up to date would always append before those that must read first.
 void Lane::let_others_append() {
     CHECK(shut_ && shared_turns_ > 0);
     --shared_turns_;
-    host_.after(between(share_min, share_max, host_.random()), [self = shared_from_this()] {
-        self->shut_ = false;
-        self->turn();
-    });
+    services_.schedule.after(between(share_min, share_max, services_.entropy.random()),
+                             [self = shared_from_this()] {
+                                 self->shut_ = false;
+                                 self->turn();
+                             });
 }
 
 // The rows found contradict memory: another process may have cut the history meanwhile.
 void Lane::look_again(Error const& error) {
     CHECK(shut_);
-    bool const outdated = !host_.nodes().alone() && error.code == Code::internal;
+    bool const outdated = !services_.nodes.alone() && error.code == Code::internal;
     if (!outdated || moved_ == moved_max) return forget(error);
     ++moved_;
     std::erase_if(inbox_, adopts);  // load() adds it
@@ -101,26 +103,26 @@ void Lane::compare() {
         if (self->moved_ == moved_max) return self->forget(port::moved(self->id_).error());
         self->unless_exhausted([&] { self->decide_again(); });
     };
-    host_.freshness().compare(id_, newest_, std::move(use));
+    services_.freshness.compare(id_, newest_, std::move(use));
 }
 
 // Returns true if this process does the session's outstanding work.
 bool Lane::drives() const {
     return is_here() &&
-           (driver_ == 0 || driver_ == host_.nodes().epoch() || host_.nodes().gone(driver_));
+           (driver_ == 0 || driver_ == services_.nodes.epoch() || services_.nodes.gone(driver_));
 }
 
 // Returns true if what the session's agent keeps can be on this machine.
 bool Lane::is_here() const {
-    port::Nodes const& nodes = host_.nodes();
+    port::Nodes const& nodes = services_.nodes;
     if (!state_ || state_->node.empty() || nodes.alone() || state_->node == nodes.name())
         return true;
-    return !host_.agents().is_placed(state_->agent);
+    return !services_.agents.is_placed(state_->agent);
 }
 
 // The process that did the outstanding work does it no longer.
 bool Lane::has_lost_driver() const {
-    return driver_ != 0 && driver_ != host_.nodes().epoch() && host_.nodes().gone(driver_);
+    return driver_ != 0 && driver_ != services_.nodes.epoch() && services_.nodes.gone(driver_);
 }
 
 // Its driver is gone: the session is read again, and what the driver left in doubt is settled.
@@ -153,9 +155,9 @@ bool Lane::lost_its_driver() const { return takes_over() && std::ranges::none_of
 // The store names another driver than it must, and no event goes there.
 bool Lane::must_write_driver() const {
     CHECK(state_);
-    Epoch const own = host_.nodes().epoch();
+    Epoch const own = services_.nodes.epoch();
     Epoch const driver = outstanding(*state_).empty() ? 0 : own;
-    return !host_.nodes().alone() && (drives() || driver_ == own) && driver_ != driver;
+    return !services_.nodes.alone() && (drives() || driver_ == own) && driver_ != driver;
 }
 
 bool Lane::wants_tick(Time now, std::optional<port::Due> const& stored) const {
@@ -183,12 +185,12 @@ void Lane::forget_state() {
 // it.
 void Lane::drop_lost_effects() {
     std::exchange(history_, std::make_shared<History>())->lost = true;
-    for (EffectId const id : std::exchange(running_, {})) host_.effects().stop(id_, id);
+    for (EffectId const id : std::exchange(running_, {})) services_.effects.stop(id_, id);
     std::erase_if(inbox_, [](Request const& request) { return request.incoming.of_effect; });
 }
 
 void Lane::drop_memory() {
-    if (state_ && !host_.nodes().alone()) known_ = newest_;
+    if (state_ && !services_.nodes.alone()) known_ = newest_;
     state_.reset();
     newest_ = {};
     driver_ = 0;

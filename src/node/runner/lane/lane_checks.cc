@@ -11,13 +11,13 @@ using namespace dormouse::session;
 bool Lane::check_values(Request& request, Context& context) {
     Call const* const call = call_to_check(*state_, request.incoming.command, context);
     if (call == nullptr) return true;
-    if (!request.check) request.check = std::make_shared<SubmissionCheck>(host_.checks());
+    if (!request.check) request.check = std::make_shared<SubmissionCheck>(services_.checks);
     auto checked = request.check->find(*call, std::get<Submit>(request.incoming.command.body));
     if (!checked) return false;
     context.checked = *std::move(checked);
     auto const& what = std::get<Submit>(request.incoming.command.body).what;
     if (!context.checked.refused)
-        context.checked.refused = refuse_rule(host_.rules(), *state_, *call, what, context.at);
+        context.checked.refused = refuse_rule(services_.rules, *state_, *call, what, context.at);
     return true;
 }
 
@@ -36,12 +36,12 @@ void Lane::set_aside(Request request) {
 // Decides the command as if it came now: the session may have changed.
 void Lane::take_back(Request request) {
     if (abandoned_) return;
-    if (host_.draining()) {
+    if (services_.schedule.draining()) {
         request.reply(std::unexpected(stopping()));
-        if (may_sleep()) host_.rested(id_);
+        if (may_sleep()) services_.observer.rested(id_);
         return;
     }
-    request.incoming.at = host_.now();
+    request.incoming.at = services_.schedule.now();
     request.looked_up = false;
     request.found = {};
     inbox_.push_back(std::move(request));

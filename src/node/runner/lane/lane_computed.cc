@@ -46,8 +46,8 @@ void Lane::take_computed(Draft& draft) {
 
 // A request to a model that this append makes, and that the agent's model answers by computation.
 std::optional<Effect> Lane::computed_effect(Draft const& draft) const {
-    bool const may = draft.drives && host_.nodes().may_start() && !host_.draining();
-    if (!may || draft.records.empty() || !host_.effects().computes(state_->agent))
+    bool const may = draft.drives && services_.nodes.may_start() && !services_.schedule.draining();
+    if (!may || draft.records.empty() || !services_.effects.computes(state_->agent))
         return std::nullopt;
     for (auto const& [id, effect] : outstanding(*state_)) {
         bool const made = id.since > draft.append.after && !running_.contains(id);
@@ -64,9 +64,9 @@ std::optional<Incoming> Lane::compute(Effect const& effect, Draft const& draft) 
     port::ModelRequest request{id_, state_->agent, ask, {}, effect.id};
     request.view = wire::model_view(wire::history_of(id_, records), ask.view_seq);
     if (!wire::files_of(request.view, id_).empty()) return std::nullopt;
-    Incoming out = of_effect(effect.id, host_.effects().compute(std::move(request)));
+    Incoming out = of_effect(effect.id, services_.effects.compute(std::move(request)));
     out.at = draft.records.back()->event.at;  // the time of what asked, as commands wait behind it
-    if (!prepare(out.command, host_.limits().output_bytes)) return std::nullopt;
+    if (!prepare(out.command, services_.settings.limits().output_bytes)) return std::nullopt;
     Wanted const wanted = session::wanted(*state_, out.command);
     bool const known = !wanted.receipt && wanted.earlier.empty() && wanted.progress.empty() &&
                        wanted.taken.empty();

@@ -31,10 +31,11 @@ std::string const& project_of(State const& state, Command const& command) {
 }  // namespace
 
 MailPolicy Lane::mail_policy(Command const& command) const {
-    MailPolicy out = host_.mail_policy(state_->project);
+    CHECK(state_);
+    MailPolicy out = services_.settings.mail_policy(state_->project);
     auto const* const deliver = std::get_if<Deliver>(&command.body);
     auto const* const mail = deliver ? std::get_if<Mail>(&deliver->what) : nullptr;
-    out.from_elsewhere = mail && host_.may_mail(mail->project, state_->project);
+    out.from_elsewhere = mail && services_.settings.may_mail(mail->project, state_->project);
     return out;
 }
 
@@ -42,13 +43,13 @@ MailPolicy Lane::mail_policy(Command const& command) const {
 // the command creates none.
 std::string Lane::refusal(Command const& command) const {
     if (auto const* const create = std::get_if<Create>(&command.body))
-        return host_.agents().refusal(create->agent, create->project);
+        return services_.agents.refusal(create->agent, create->project);
     auto const* const outcome = std::get_if<ToolOutcome>(&command.body);
     auto const* const ask =
         outcome ? std::get_if<TaskAsk>(&outcome->what) : std::get_if<TaskAsk>(&command.body);
     bool const makes =
         ask && (ask->what == TaskAsk::What::start || ask->what == TaskAsk::What::call);
-    return makes ? host_.agents().refusal(ask->agent, state_->project) : "";
+    return makes ? services_.agents.refusal(ask->agent, state_->project) : "";
 }
 
 // A caller without rights for the session's project gets the answer for an unknown session.
@@ -63,17 +64,17 @@ Context Lane::context_of(Request& request) const {
     Context out;
     out.at = request.incoming.at;
     out.random = request.incoming.random;
-    out.epoch = host_.nodes().epoch();
+    out.epoch = services_.nodes.epoch();
     out.abandoned = has_lost_driver();
-    if (host_.agents().is_placed(agent_of(*state_, command))) out.node = host_.nodes().name();
-    out.limits = host_.limits();
-    out.terms = host_.agents().terms(agent_of(*state_, command)).value_or(TurnTerms());
-    out.budgets = host_.agents().budgets(agent_of(*state_, command));
+    if (services_.agents.is_placed(agent_of(*state_, command))) out.node = services_.nodes.name();
+    out.limits = services_.settings.limits();
+    out.terms = services_.agents.terms(agent_of(*state_, command)).value_or(TurnTerms());
+    out.budgets = services_.agents.budgets(agent_of(*state_, command));
     out.model_until = model_until();
-    std::uint64_t const number = host_.next_session();
+    std::uint64_t const number = services_.numbers.next();
     out.next_session = number == 0 ? std::nullopt : std::optional(number);
     out.mail = mail_policy(command);
-    out.tracing = host_.tracing();
+    out.tracing = services_.settings.tracing();
     out.refused = refusal(command);
     out.roles = request.incoming.rights.roles;
     out.found = found_for(command, std::move(request.found));
@@ -88,7 +89,7 @@ void Lane::want_totals(Incoming const& incoming, Wanted& wanted) const {
     std::string const& agent = agent_of(*state_, incoming.command);
     BudgetOwner const owner{project_of(*state_, incoming.command), agent};
     wanted.day = day_of(incoming.at);
-    for (BudgetName const& name : day_budgets(host_.agents().budgets(agent))) {
+    for (BudgetName const& name : day_budgets(services_.agents.budgets(agent))) {
         wanted.totals.push_back(total_name(name, owner));
         wanted.totals.push_back(raises_name(name, owner));
     }
@@ -103,7 +104,7 @@ std::vector<port::DayRow> Lane::day_sums(std::vector<wire::RecordPtr> const& rec
     auto const add = [&](std::string name, std::int64_t amount) {
         if (amount > 0) out.push_back({day, std::move(name), amount});
     };
-    for (BudgetName const& name : day_budgets(host_.agents().budgets(state_->agent))) {
+    for (BudgetName const& name : day_budgets(services_.agents.budgets(state_->agent))) {
         add(total_name(name, owner), meter_of(*state_).of(name) - counted_.of(name));
         std::int64_t raised = 0;
         for (wire::RecordPtr const& record : records) {

@@ -21,8 +21,8 @@ using namespace dormouse::session;
 
 namespace {
 
-void fit(Host& host, port::ModelRequest& request) {
-    auto const tokens = host.agents().view_tokens(request.agent);
+void fit(port::AgentTerms const& agents, port::ModelRequest& request) {
+    auto const tokens = agents.view_tokens(request.agent);
     if (tokens) wire::fit(request.view, *tokens);
 }
 
@@ -33,16 +33,16 @@ void Lane::dispatch() {
     CHECK(state_ && fresh_.empty());  // effects leave only after their intent is durable
     bool const over =
         state_->lifecycle == Lifecycle::completed || state_->lifecycle == Lifecycle::deleted;
-    if (over) host_.effects().ended(id_, state_->agent);
+    if (over) services_.effects.ended(id_, state_->agent);
     auto const& effects = outstanding(*state_);
-    auto const polls = due_polls(*state_, host_.now());
+    auto const polls = due_polls(*state_, services_.schedule.now());
     if (effects.empty() && polls.empty() && running_.empty()) return;
     std::erase_if(running_, [&](EffectId id) {
         if (effects.contains(id) || polls.contains(id)) return false;
-        host_.effects().stop(id_, id);
+        services_.effects.stop(id_, id);
         return true;
     });
-    if (!may_start() || host_.draining()) return;
+    if (!may_start() || services_.schedule.draining()) return;
     std::vector<Effect> starting;
     for (auto const& [id, effect] : effects) {
         if (running_.insert(id).second) starting.push_back(effect);
@@ -64,7 +64,8 @@ void Lane::dispatch() {
 // Returns true if effects may start: in the store, this process is the session's driver. Polls have
 // no intent and need no driver.
 bool Lane::may_start() const {
-    port::Nodes const& nodes = host_.nodes();
+    CHECK(state_);
+    port::Nodes const& nodes = services_.nodes;
     bool const polls = outstanding(*state_).empty() && drives();
     return (nodes.alone() || polls || driver_ == nodes.epoch()) && nodes.may_start();
 }
@@ -75,23 +76,23 @@ void Lane::start(Effect const& effect) {
     if (auto const* ask = std::get_if<AskModel>(&effect.what)) {
         ask_model(effect, *ask);
     } else if (auto const* run = std::get_if<RunTool>(&effect.what)) {
-        host_.effects().run_tool(id_, effect.id, state_->agent, *run, std::move(done));
+        services_.effects.run_tool(id_, effect.id, state_->agent, *run, std::move(done));
     } else if (auto const* poll = std::get_if<PollTool>(&effect.what)) {
-        host_.effects().poll_tool(id_, effect.id, state_->agent, *poll, std::move(done));
+        services_.effects.poll_tool(id_, effect.id, state_->agent, *poll, std::move(done));
     } else if (auto const* turn = std::get_if<AskTurn>(&effect.what)) {
         ask_turn(effect, *turn);
     } else if (auto const* notice = std::get_if<NotifyAgent>(&effect.what)) {
-        host_.effects().notify_agent(id_, state_->agent, *notice);
+        services_.effects.notify_agent(id_, state_->agent, *notice);
     } else {
-        host_.effects().ask_gate(id_, effect.id, state_->agent, std::get<AskGate>(effect.what),
-                                 std::move(done));
+        services_.effects.ask_gate(id_, effect.id, state_->agent, std::get<AskGate>(effect.what),
+                                   std::move(done));
     }
 }
 
 std::optional<Time> Lane::model_until() const {
     CHECK(state_);
     if (!state_->turn || !state_->turn->request) return std::nullopt;
-    return host_.effects().model_until(id_, {state_->turn->request->since, 0});
+    return services_.effects.model_until(id_, {state_->turn->request->since, 0});
 }
 
 // nullopt: this process does it already, or does it when another poll ends.
@@ -125,12 +126,12 @@ void Lane::ask_model(Effect const& effect, AskModel const& ask) {
         return read_view(store, end, seq);
     };
     port::ask(
-        host_.journal(), std::move(read),
+        services_.journal, std::move(read),
         [self = shared_from_this(), request = std::move(request)](Result<ModelView> view) mutable {
             if (!self->running_.contains(request.id)) return;
             if (!view) return self->forget_effect(request.id);
             request.view = *std::move(view);
-            fit(self->host_, request);
+            fit(self->services_.agents, request);
             self->add_files(std::move(request));
         },
         port::read_key(id_));
@@ -138,7 +139,7 @@ void Lane::ask_model(Effect const& effect, AskModel const& ask) {
 
 void Lane::show(wire::History const& history, port::ModelRequest request) {
     request.view = wire::model_view(history, request.ask.view_seq);
-    fit(host_, request);
+    fit(services_.agents, request);
     add_files(std::move(request));
 }
 
@@ -150,7 +151,7 @@ void Lane::add_files(port::ModelRequest request) {
         return read_files(store, id, events);
     };
     port::ask(
-        host_.journal(), std::move(read),
+        services_.journal, std::move(read),
         [self = shared_from_this(), request = std::move(request)](Result<FilesById> files) mutable {
             if (!self->running_.contains(request.id)) return;
             if (files) {
@@ -161,7 +162,7 @@ void Lane::add_files(port::ModelRequest request) {
             if (files.error().code != Code::internal) return self->forget_effect(request.id);
             AskModel const& ask = request.ask;
             Trouble const damage{"model_failed", files.error().detail};
-            self->host_.offer(
+            self->services_.outcomes.offer(
                 self->id_, request.id,
                 ModelFailure{ask.turn, ask.step, ask.attempt, damage, false, std::nullopt});
         },
@@ -169,16 +170,17 @@ void Lane::add_files(port::ModelRequest request) {
 }
 
 void Lane::send_request(port::ModelRequest request) {
-    auto on_delta = [&host = host_, session = id_, ask = request.ask](port::Delta const& delta) {
-        host.delta(session, ask, delta);
-    };
+    CHECK(running_.contains(request.id));
+    auto on_delta = [&observer = services_.observer, session = id_, ask = request.ask](
+                        port::Delta const& delta) { observer.delta(session, ask, delta); };
     auto done = outcome_of(request.id);
-    host_.effects().ask_model(std::move(request), std::move(on_delta), std::move(done));
+    services_.effects.ask_model(std::move(request), std::move(on_delta), std::move(done));
 }
 
 port::Outcome Lane::outcome_of(EffectId id) const {
-    return [&host = host_, session = id_, id, history = history_](Command::Body outcome) {
-        if (!history->lost) host.offer(session, id, std::move(outcome));
+    return [&outcomes = services_.outcomes, session = id_, id,
+            history = history_](Command::Body outcome) {
+        if (!history->lost) outcomes.offer(session, id, std::move(outcome));
     };
 }
 
@@ -195,8 +197,8 @@ void Lane::offer_prepared(EffectId id, Command::Body outcome) {
 Incoming Lane::of_effect(EffectId id, Command::Body outcome) {
     Incoming out;
     out.of_effect = id != EffectId{};
-    out.at = host_.now();
-    out.random = host_.random();
+    out.at = services_.schedule.now();
+    out.random = services_.entropy.random();
     out.command.body = std::move(outcome);
     return out;
 }
@@ -205,7 +207,7 @@ Lane::Reply Lane::offer_again(EffectId id, Command::Body const& outcome) {
     auto again = std::make_shared<Command::Body>(outcome);
     return [self = shared_from_this(), id, again](Result<Answer> const& answer) {
         bool const answered = answer || info(answer.error().code).next != Next::retry;
-        if (!answered) self->host_.offer_later(self->id_, id, std::move(*again));
+        if (!answered) self->services_.outcomes.offer_later(self->id_, id, std::move(*again));
     };
 }
 

@@ -15,7 +15,7 @@ MatchingRules Lane::rules_for(Command const& command) const {
     if (!terms || !terms->definition) return {};
     auto const call = state_->calls.find(outcome->call);
     return call == state_->calls.end() ? MatchingRules()
-                                       : host_.rules().matching(*state_, call->second);
+                                       : services_.rules.matching(*state_, call->second);
 }
 
 void Lane::add_rules(Decision const& decision, port::Append& append) {
@@ -32,9 +32,10 @@ void Lane::add_rules(Decision const& decision, port::Append& append) {
 }
 
 void Lane::take_up_rules() {
-    for (StandingRule& rule : std::exchange(made_, {})) host_.rules().add(std::move(rule));
-    for (port::RuleUse const& use : std::exchange(rule_uses_, {})) host_.rules().count(use);
-    if (state_->lifecycle == Lifecycle::deleted) host_.rules().remove_of(id_);
+    CHECK(state_);
+    for (StandingRule& rule : std::exchange(made_, {})) services_.rules.add(std::move(rule));
+    for (port::RuleUse const& use : std::exchange(rule_uses_, {})) services_.rules.count(use);
+    if (state_->lifecycle == Lifecycle::deleted) services_.rules.remove_of(id_);
 }
 
 }  // namespace dormouse::runner

@@ -9,19 +9,21 @@ namespace dormouse::runner {
 using namespace dormouse::session;
 
 void Lane::ask_turn(Effect const& effect, AskTurn const& ask) {
-    auto const request = [&host = host_, session = id_, agent = state_->agent, id = effect.id,
-                          ask](ModelView view) {
+    CHECK(state_ && running_.contains(effect.id));
+    auto const request = [&services = services_, session = id_, agent = state_->agent,
+                          id = effect.id, ask](ModelView view) {
         port::TurnRequest out{session, agent, ask, std::move(view), id};
-        host.effects().ask_turn(std::move(out), [&host, session, id](Command::Body outcome) {
-            host.offer(session, id, std::move(outcome));
-        });
+        services.effects.ask_turn(
+            std::move(out), [&outcomes = services.outcomes, session, id](Command::Body outcome) {
+                outcomes.offer(session, id, std::move(outcome));
+            });
     };
     if (recent_from_start())
         return request(wire::model_view(wire::history_of(id_, recent_), effect.id.since));
     auto read = [end = wire::journal_end(*state_), seq = effect.id.since](
                     port::JournalStore& store) { return read_view(store, end, seq); };
     port::ask(
-        host_.journal(), std::move(read),
+        services_.journal, std::move(read),
         [self = shared_from_this(), id = effect.id, request](Result<ModelView> view) {
             if (!self->running_.contains(id)) return;
             if (!view) return self->forget_effect(id);

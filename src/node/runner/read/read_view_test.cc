@@ -97,7 +97,7 @@ TEST_F(ReadView, Step_LongLife_ReadsAsMuchAsAShortOne) {
     host.store.disk = std::make_shared<store::MemoryDisk>();
     host.store.reopen();
     host.work.asked.clear();
-    host.lane = std::make_shared<Lane>(id, host, true);
+    host.lane = std::make_shared<Lane>(id, host.services, true);
     live(11'000);
     ASSERT_GT(stored_head(), 50'000U);
     EXPECT_LT(bytes_of_a_step(), bytes + bytes / 8);

@@ -139,7 +139,7 @@ TEST_F(Verify, DamagedSession_OthersAreStillChecked) {
     live();
     on_disk().row.status = "paused";
     SessionId const other = SessionId::make(2, {5});
-    host.lane = std::make_shared<Lane>(other, host, true);
+    host.lane = std::make_shared<Lane>(other, host.services, true);
     (void)ask(Create{other, "default", "demo", {}, {}, {}, {}, {}, {}});
     std::vector<std::uint64_t> progress;
     auto const out =

@@ -9,30 +9,25 @@
 
 namespace dormouse::runner::testing {
 
-template <class Journal> class TestHost final : public Host {
+template <class Journal>
+class TestHost final : public LaneSettings,
+                       public LaneSchedule,
+                       public LaneOutcomes,
+                       public LaneMessages,
+                       public LaneObserver {
 public:
     [[nodiscard]] Time now() const override { return clock.now(); }
-    [[nodiscard]] Random random() override { return entropy.random(); }
-    [[nodiscard]] port::Nodes const& nodes() const override { return known_nodes; }
     [[nodiscard]] session::Limits const& limits() const override { return allowed; }
     [[nodiscard]] session::TraceRules tracing() const override { return {}; }
     [[nodiscard]] session::MailPolicy mail_policy(std::string const&) const override { return {}; }
     [[nodiscard]] bool may_mail(std::string const&, std::string const&) const override {
         return false;
     }
-    [[nodiscard]] SubmissionCheck::Services checks() const override { return checked_by; }
-    [[nodiscard]] Rules& rules() override { return standing; }
     [[nodiscard]] std::vector<port::OutboxRow> outgoing(
         session::State const&, std::span<wire::RecordPtr const>,
         std::vector<session::PendingChange> const&) override {
         return {};
     }
-    [[nodiscard]] port::Journal& journal() override { return store; }
-    [[nodiscard]] JournalWriter& writer() override { return append_writer; }
-    [[nodiscard]] Freshness& freshness() override { return comparing; }
-    [[nodiscard]] Loads& loads() override { return loading; }
-    [[nodiscard]] port::Effects& effects() override { return work; }
-    [[nodiscard]] port::AgentTerms const& agents() const override { return work; }
     void offer(SessionId, session::EffectId id, session::Command::Body outcome) override {
         lane->offer(id, std::move(outcome));
     }
@@ -56,8 +51,6 @@ public:
     void posted(std::vector<port::OutboxRow> posts) override {
         sent.insert(sent.end(), posts.begin(), posts.end());
     }
-    [[nodiscard]] std::uint64_t next_session() const override { return next_number; }
-    void take_sessions(std::uint64_t count) override { next_number += count; }
     void rested(SessionId) override { ++rests; }
     void delta(SessionId, session::AskModel const&, port::Delta const& delta) override {
         deltas.push_back(delta.text);
@@ -74,12 +67,27 @@ public:
     Loads loading{loop, store, Journal::shared};
     TestEffects work;
     session::Limits allowed;
-    SubmissionCheck::Services checked_by;
     Rules standing{{}};
+    SessionNumbers numbers{loop, {.first = 100}, {}};
+    LaneServices services{.entropy = entropy,
+                          .nodes = known_nodes,
+                          .journal = store,
+                          .effects = work,
+                          .agents = work,
+                          .checks = {},
+                          .writer = append_writer,
+                          .freshness = comparing,
+                          .loads = loading,
+                          .rules = standing,
+                          .numbers = numbers,
+                          .settings = *this,
+                          .schedule = *this,
+                          .outcomes = *this,
+                          .messages = *this,
+                          .observer = *this};
     bool drains = false;
     std::vector<port::OutboxRow> sent;
     std::vector<Seq> observed;  // events reported to observers
-    std::uint64_t next_number = 100;
     int offered_later = 0;
     int rests = 0;
     int failures = 0;
@@ -90,13 +98,13 @@ public:
 
 template <class Journal> class LaneTestOn : public ::testing::Test {
 protected:
-    LaneTestOn() { host.lane = std::make_shared<Lane>(id, host, true); }
+    LaneTestOn() { host.lane = std::make_shared<Lane>(id, host.services, true); }
     ~LaneTestOn() override { host.lane.reset(); }
 
     // Gives `body` to the lane; answers are added to `answers`.
     void tell(session::Command::Body body, std::string idem_key = {},
               std::string idem_digest = "d") {
-        Incoming incoming{{}, host.now(), host.random(), rights};
+        Incoming incoming{{}, host.now(), host.entropy.random(), rights};
         session::Command& command = incoming.command;
         command.by = {session::ActorType::token, "ann"};
         if (!idem_key.empty()) command.idem_digest = std::move(idem_digest);
@@ -141,10 +149,10 @@ protected:
     // Reopens the store as a new process does.
     void restart() {
         host.store.reopen();
-        host.lane = std::make_shared<Lane>(id, host, false);
+        host.lane = std::make_shared<Lane>(id, host.services, false);
     }
     // In the same process a new lane: the old one was unloaded.
-    void reopen() { host.lane = std::make_shared<Lane>(id, host, false); }
+    void reopen() { host.lane = std::make_shared<Lane>(id, host.services, false); }
 
     [[nodiscard]] Seq stored_head() {
         auto const read = read_session(*host.store.store, id);

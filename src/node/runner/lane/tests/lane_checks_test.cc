@@ -16,7 +16,7 @@ class LaneChecks
 protected:
     LaneChecks() {
         catalogue.input = Json::trusted("{}");
-        host.checked_by = {&catalogue, nullptr};
+        host.services.checks = {&catalogue, nullptr};
     }
 
     testing::TestCatalogue catalogue;

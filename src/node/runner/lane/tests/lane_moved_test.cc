@@ -22,8 +22,8 @@ protected:
 
     // The other process reads the session and appends the outcome of `body`.
     std::string ask_elsewhere(Command::Body body) {
-        elsewhere.lane = std::make_shared<Lane>(id, elsewhere, false);
-        Incoming incoming{{}, elsewhere.now(), elsewhere.random(), {}};
+        elsewhere.lane = std::make_shared<Lane>(id, elsewhere.services, false);
+        Incoming incoming{{}, elsewhere.now(), elsewhere.entropy.random(), {}};
         incoming.command.by = {ActorType::token, "bob"};
         incoming.command.body = std::move(body);
         std::string out;
@@ -226,7 +226,7 @@ TEST_F(MovedHead, AlwaysMoved_AnswersThatItMayBeRetried) {
     (void)create();
     host.store.hold = true;
     std::optional<Error> error;
-    Incoming incoming{{}, host.now(), host.random(), {}};
+    Incoming incoming{{}, host.now(), host.entropy.random(), {}};
     incoming.command.body = Change{"mine", {}, {}, {}};
     host.lane->receive(std::move(incoming), [&](Result<Answer> answer) { error = answer.error(); });
     host.loop.run();
