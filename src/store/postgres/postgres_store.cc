@@ -1,5 +1,6 @@
 #include "store/postgres/postgres_store.h"
 
+#include "port/divided_store_members.h"
 #include "store/postgres/heartbeat.h"
 #include "store/postgres/owner.h"
 #include "store/postgres/pooler.h"
@@ -73,6 +74,15 @@ Result<void> is_alone() {
 }
 
 }  // namespace
+
+template <class Ask> auto PostgresStore::reading(Ask ask) {
+    auto const reader = readers_->any();
+    return ask(*reader);
+}
+
+template <class Work> Result<void> PostgresStore::writing(Work work) {
+    return writer_ ? work(*writer_) : is_view();
+}
 
 Result<std::unique_ptr<PostgresStore>> PostgresStore::open(std::string const& url,
                                                            PostgresOptions const& options) {
@@ -235,251 +245,28 @@ std::vector<port::AppendResult> PostgresStore::commit(std::span<port::Append con
     return std::vector<port::AppendResult>(appends.size(), std::unexpected(is_view().error()));
 }
 
-Result<void> PostgresStore::update_messages(std::span<port::OutboxUpdate const> updates) {
-    return writer_ ? writer_->update_messages(updates) : is_view();
-}
-
-Result<void> PostgresStore::drop_delivered(Time until) {
-    return writer_ ? writer_->drop_delivered(until) : is_view();
-}
-
-Result<void> PostgresStore::drop_given_up(Time until, std::uint32_t limit) {
-    return writer_ ? writer_->drop_given_up(until, limit) : is_view();
-}
-
-Result<void> PostgresStore::trim_audit(std::uint64_t through, std::string const& line) {
-    return writer_ ? writer_->trim_audit(through, line) : is_view();
-}
-
-Result<void> PostgresStore::keep(port::KeptRow const& row) {
-    return writer_ ? writer_->keep(row) : is_view();
-}
-
-Result<void> PostgresStore::drop_kept(std::span<Bits128 const> keys) {
-    return writer_ ? writer_->drop_kept(keys) : is_view();
-}
-
-Result<void> PostgresStore::change_tokens(port::TokenChange const& change) {
-    return writer_ ? writer_->change_tokens(change) : is_view();
-}
-
-Result<void> PostgresStore::change_devices(port::DeviceChange const& change) {
-    return writer_ ? writer_->change_devices(change) : is_view();
-}
-
-Result<void> PostgresStore::drop_rule(port::RuleDrop const& drop) {
-    return writer_ ? writer_->drop_rule(drop) : is_view();
-}
-
-Result<port::Loaded> PostgresStore::load(SessionId session) {
-    return readers_->any()->load(session);
-}
-
 std::vector<Result<port::Loaded>> PostgresStore::load_each(std::span<SessionId const> sessions) {
     return readers_->any()->load_each(sessions);
-}
-
-Result<std::vector<port::NewestFrame>> PostgresStore::newest(std::span<SessionId const> sessions) {
-    return readers_->any()->newest(sessions);
-}
-
-Result<std::vector<port::Frame>> PostgresStore::page(SessionId session, Seq from,
-                                                     std::size_t max_bytes) {
-    return readers_->any()->page(session, from, max_bytes);
-}
-
-Result<std::vector<std::int64_t>> PostgresStore::day_sums(std::int64_t day,
-                                                          std::span<std::string const> names) {
-    return readers_->any()->day_sums(day, names);
-}
-
-Result<std::vector<Seq>> PostgresStore::lookup(SessionId session,
-                                               std::span<std::string const> keys) {
-    return readers_->any()->lookup(session, keys);
-}
-
-Result<std::optional<port::PendingRow>> PostgresStore::pending(SessionId session, CallNo call,
-                                                               Generation generation) {
-    return readers_->any()->pending(session, call, generation);
-}
-
-Result<std::vector<port::PendingListed>> PostgresStore::list_pending(
-    port::PendingFilter const& filter) {
-    return readers_->any()->list_pending(filter);
-}
-
-Result<std::optional<std::string>> PostgresStore::artifact(SessionId session, Seq seq) {
-    return readers_->any()->artifact(session, seq);
-}
-
-Result<std::optional<std::string>> PostgresStore::artifact_piece(SessionId session, Seq seq,
-                                                                 std::uint64_t offset,
-                                                                 std::size_t count) {
-    return readers_->any()->artifact_piece(session, seq, offset, count);
-}
-
-Result<std::optional<SessionId>> PostgresStore::find_created(Bits128 const& create_key) {
-    return readers_->any()->find_created(create_key);
-}
-
-Result<std::vector<port::PendingRow>> PostgresStore::pending_rows(SessionId session) {
-    return readers_->any()->pending_rows(session);
-}
-
-Result<std::vector<port::KeyRow>> PostgresStore::key_rows(SessionId session) {
-    return readers_->any()->key_rows(session);
-}
-
-Result<std::uint64_t> PostgresStore::journal_bytes(SessionId session) {
-    return readers_->any()->journal_bytes(session);
-}
-
-Result<std::vector<port::Due>> PostgresStore::due(Time until, std::optional<port::Due> after,
-                                                  std::uint32_t limit) {
-    return readers_->any()->due(until, after, limit);
-}
-
-Result<std::optional<Time>> PostgresStore::next_due() { return readers_->any()->next_due(); }
-
-Result<std::vector<port::SessionRow>> PostgresStore::sessions(std::string const& project,
-                                                              std::uint64_t before,
-                                                              std::uint32_t limit) {
-    return readers_->any()->sessions(project, before, limit);
-}
-
-Result<std::vector<port::SessionRow>> PostgresStore::aliases(std::string const& project,
-                                                             std::string const& alias,
-                                                             std::uint32_t limit) {
-    return readers_->any()->aliases(project, alias, limit);
-}
-
-Result<std::vector<std::string>> PostgresStore::projects(std::string const& after,
-                                                         std::uint32_t limit) {
-    return readers_->any()->projects(after, limit);
-}
-
-Result<port::SessionCounts> PostgresStore::session_counts(std::string const& project,
-                                                          std::uint32_t limit) {
-    return readers_->any()->session_counts(project, limit);
-}
-
-Result<port::OpenPending> PostgresStore::open_pending(std::uint32_t limit) {
-    return readers_->any()->open_pending(limit);
-}
-
-Result<std::uint64_t> PostgresStore::count_waiting(std::string const& project,
-                                                   std::uint32_t limit) {
-    return readers_->any()->count_waiting(project, limit);
-}
-
-Result<std::vector<SessionId>> PostgresStore::sessions_in_error(std::string const& project,
-                                                                std::uint32_t limit) {
-    return readers_->any()->sessions_in_error(project, limit);
-}
-
-Result<std::vector<SessionId>> PostgresStore::waiting_sessions(std::optional<SessionId> after,
-                                                               std::uint32_t calls) {
-    return readers_->any()->waiting_sessions(after, calls);
-}
-
-Result<std::optional<std::string>> PostgresStore::project_of(SessionId session) {
-    return readers_->any()->project_of(session);
-}
-
-Result<std::vector<port::OutboxRow>> PostgresStore::due_messages(std::string const& kind,
-                                                                 Time until, std::uint32_t limit) {
-    return readers_->any()->due_messages(kind, until, limit);
-}
-
-Result<std::vector<port::DueMessage>> PostgresStore::due_by_target(Time until,
-                                                                   std::string const& after,
-                                                                   std::uint32_t each,
-                                                                   std::uint32_t limit) {
-    return readers_->any()->due_by_target(until, after, each, limit);
-}
-
-Result<std::optional<port::OutboxRow>> PostgresStore::post(port::OutboxKey const& key) {
-    return readers_->any()->post(key);
-}
-
-Result<std::vector<port::OutboxRow>> PostgresStore::list_messages(
-    port::OutboxFilter const& filter) {
-    return readers_->any()->list_messages(filter);
-}
-
-Result<std::uint64_t> PostgresStore::count_given_up(Time until, std::uint32_t limit) {
-    return readers_->any()->count_given_up(until, limit);
-}
-
-Result<std::optional<std::string>> PostgresStore::secret(SessionId session, CallNo call,
-                                                         Generation generation) {
-    return readers_->any()->secret(session, call, generation);
-}
-
-Result<std::vector<port::SentRow>> PostgresStore::sent(SessionId session, CallNo call,
-                                                       Generation generation,
-                                                       std::string const& target) {
-    return readers_->any()->sent(session, call, generation, target);
-}
-
-Result<std::optional<Bits128>> PostgresStore::delivered(Bits128 const& key) {
-    return readers_->any()->delivered(key);
-}
-
-Result<std::vector<port::KeptRow>> PostgresStore::kept(std::uint32_t limit) {
-    return readers_->any()->kept(limit);
 }
 
 Result<std::optional<port::TokenRow>> PostgresStore::token_of(Sha256 const& digest) {
     return readers_->any()->token_of(digest);
 }
 
-Result<std::vector<port::TokenRow>> PostgresStore::tokens() { return readers_->any()->tokens(); }
-
-Result<std::vector<port::DeviceRow>> PostgresStore::devices() { return readers_->any()->devices(); }
 Result<std::vector<port::DataKeyRow>> PostgresStore::data_keys() {
     return readers_->any()->data_keys();
 }
 
 Result<void> PostgresStore::put_data_keys(std::span<port::DataKeyRow const> rows) {
-    return writer_ ? writer_->put_data_keys(rows) : is_view();
+    return writing([&](postgres::Writer& writer) { return writer.put_data_keys(rows); });
 }
-
-Result<std::vector<port::RuleRow>> PostgresStore::rules() { return readers_->any()->rules(); }
-
-Result<std::vector<port::AuditRow>> PostgresStore::audit(std::uint64_t after, std::uint32_t limit) {
-    return readers_->any()->audit(after, limit);
-}
-
-Result<port::FeedPage> PostgresStore::feed(port::Projects const& projects, std::uint64_t after,
-                                           std::size_t max_bytes) {
-    return readers_->any()->feed(projects, after, max_bytes);
-}
-
-Result<std::uint64_t> PostgresStore::feed_head() { return readers_->any()->feed_head(); }
 
 Result<port::FeedPage> PostgresStore::others(std::uint64_t after, std::size_t max_bytes) {
     return readers_->any()->others(after, max_bytes, writer_ ? writer_->slot() : -1);
 }
 
-Result<std::vector<port::SessionRow>> PostgresStore::all_sessions(std::uint64_t after,
-                                                                  std::uint32_t limit) {
-    return readers_->any()->all_sessions(after, limit);
-}
-
-Result<std::vector<port::SessionHead>> PostgresStore::heads(std::uint64_t after,
-                                                            std::uint32_t limit) {
-    return readers_->any()->heads(after, limit);
-}
-
-Result<std::vector<SessionId>> PostgresStore::completed_until(Time at, std::uint32_t limit) {
-    return readers_->any()->completed_until(at, limit);
-}
-
-Result<std::uint64_t> PostgresStore::session_bytes(SessionId session) {
-    return readers_->any()->session_bytes(session);
-}
-
 Result<void> PostgresStore::ping() { return readers_->any()->ping(epoch_); }
 
 }  // namespace dormouse::store
+
+template class dormouse::port::DividedStore<dormouse::store::PostgresStore>;

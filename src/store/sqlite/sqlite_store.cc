@@ -1,5 +1,6 @@
 #include "store/sqlite/sqlite_store.h"
 
+#include "port/divided_store_members.h"
 #include "store/sqlite/data_directory.h"
 #include "store/sqlite/memory.h"
 #include "store/sqlite/reader/reader.h"
@@ -88,13 +89,16 @@ template <class Work> auto unless_exhausted(Work work) -> decltype(work()) {
 
 Result<void> is_view() { return fail(Code::wrong_state, "The store was opened to read it only."); }
 
-// A view has no writer.
-template <class Work>
-Result<void> changed(std::unique_ptr<sqlite::Writer> const& writer, Work work) {
-    return writer ? unless_exhausted(std::move(work)) : is_view();
+}  // namespace
+
+template <class Ask> auto SqliteStore::reading(Ask ask) {
+    return unless_exhausted([&] { return ask(*reader_); });
 }
 
-}  // namespace
+// A view has no writer.
+template <class Work> Result<void> SqliteStore::writing(Work work) {
+    return writer_ ? unless_exhausted([&] { return work(*writer_); }) : is_view();
+}
 
 SqliteStore::SqliteStore(std::unique_ptr<sqlite::DataDirectory> directory,
                          std::unique_ptr<sqlite::Writer> writer,
@@ -169,7 +173,7 @@ std::uint64_t SqliteStore::next_session_number() {
 }
 
 Result<void> SqliteStore::raise_epoch(Epoch least) {
-    return changed(writer_, [&] { return writer_->raise_epoch(least); });
+    return writing([&](sqlite::Writer& writer) { return writer.raise_epoch(least); });
 }
 
 std::vector<port::AppendResult> SqliteStore::commit(std::span<port::Append const> appends) {
@@ -177,245 +181,12 @@ std::vector<port::AppendResult> SqliteStore::commit(std::span<port::Append const
     return std::vector<port::AppendResult>(appends.size(), std::unexpected(is_view().error()));
 }
 
-Result<void> SqliteStore::update_messages(std::span<port::OutboxUpdate const> updates) {
-    return changed(writer_, [&] { return writer_->update_messages(updates); });
-}
-
-Result<port::Loaded> SqliteStore::load(SessionId session) {
-    return unless_exhausted([&] { return reader_->load(session); });
-}
-
-Result<std::vector<port::Frame>> SqliteStore::page(SessionId session, Seq from,
-                                                   std::size_t max_bytes) {
-    return unless_exhausted([&] { return reader_->page(session, from, max_bytes); });
-}
-
-Result<std::vector<std::int64_t>> SqliteStore::day_sums(std::int64_t day,
-                                                        std::span<std::string const> names) {
-    return unless_exhausted([&] { return reader_->day_sums(day, names); });
-}
-
-Result<std::vector<Seq>> SqliteStore::lookup(SessionId session, std::span<std::string const> keys) {
-    return unless_exhausted([&] { return reader_->lookup(session, keys); });
-}
-
-Result<std::optional<port::PendingRow>> SqliteStore::pending(SessionId session, CallNo call,
-                                                             Generation generation) {
-    return unless_exhausted([&] { return reader_->pending(session, call, generation); });
-}
-
-Result<std::vector<port::Due>> SqliteStore::due(Time until, std::optional<port::Due> after,
-                                                std::uint32_t limit) {
-    return unless_exhausted([&] { return reader_->due(until, after, limit); });
-}
-
-Result<std::vector<SessionId>> SqliteStore::waiting_sessions(std::optional<SessionId> after,
-                                                             std::uint32_t calls) {
-    return unless_exhausted([&] { return reader_->waiting_sessions(after, calls); });
-}
-
-Result<std::vector<SessionId>> SqliteStore::sessions_in_error(std::string const& project,
-                                                              std::uint32_t limit) {
-    return unless_exhausted([&] { return reader_->sessions_in_error(project, limit); });
-}
-
-Result<std::uint64_t> SqliteStore::count_waiting(std::string const& project, std::uint32_t limit) {
-    return unless_exhausted([&] { return reader_->count_waiting(project, limit); });
-}
-
-Result<port::OpenPending> SqliteStore::open_pending(std::uint32_t limit) {
-    return unless_exhausted([&] { return reader_->open_pending(limit); });
-}
-
-Result<std::optional<Time>> SqliteStore::next_due() {
-    return unless_exhausted([&] { return reader_->next_due(); });
-}
-
-Result<std::vector<port::SessionRow>> SqliteStore::sessions(std::string const& project,
-                                                            std::uint64_t before,
-                                                            std::uint32_t limit) {
-    return unless_exhausted([&] { return reader_->sessions(project, before, limit); });
-}
-
-Result<std::vector<port::SessionRow>> SqliteStore::all_sessions(std::uint64_t after,
-                                                                std::uint32_t limit) {
-    return unless_exhausted([&] { return reader_->all_sessions(after, limit); });
-}
-
-Result<std::vector<port::SessionRow>> SqliteStore::aliases(std::string const& project,
-                                                           std::string const& alias,
-                                                           std::uint32_t limit) {
-    return unless_exhausted([&] { return reader_->aliases(project, alias, limit); });
-}
-
-Result<std::vector<std::string>> SqliteStore::projects(std::string const& after,
-                                                       std::uint32_t limit) {
-    return unless_exhausted([&] { return reader_->projects(after, limit); });
-}
-
-Result<port::SessionCounts> SqliteStore::session_counts(std::string const& project,
-                                                        std::uint32_t limit) {
-    return unless_exhausted([&] { return reader_->session_counts(project, limit); });
-}
-
-Result<std::uint64_t> SqliteStore::journal_bytes(SessionId session) {
-    return reader_->journal_bytes(session);
-}
-
-Result<std::uint64_t> SqliteStore::session_bytes(SessionId session) {
-    return unless_exhausted([&] { return reader_->session_bytes(session); });
-}
-
-Result<std::vector<port::SessionHead>> SqliteStore::heads(std::uint64_t after,
-                                                          std::uint32_t limit) {
-    return unless_exhausted([&] { return reader_->heads(after, limit); });
-}
-
-Result<std::vector<SessionId>> SqliteStore::completed_until(Time at, std::uint32_t limit) {
-    return unless_exhausted([&] { return reader_->completed_until(at, limit); });
-}
-
-Result<std::vector<port::PendingListed>> SqliteStore::list_pending(
-    port::PendingFilter const& filter) {
-    return unless_exhausted([&] { return reader_->list_pending(filter); });
-}
-
-Result<std::vector<port::PendingRow>> SqliteStore::pending_rows(SessionId session) {
-    return unless_exhausted([&] { return reader_->pending_rows(session); });
-}
-
-Result<std::vector<port::KeyRow>> SqliteStore::key_rows(SessionId session) {
-    return unless_exhausted([&] { return reader_->key_rows(session); });
-}
-
-Result<std::optional<std::string>> SqliteStore::artifact(SessionId session, Seq seq) {
-    return unless_exhausted([&] { return reader_->artifact(session, seq); });
-}
-
-Result<std::optional<std::string>> SqliteStore::artifact_piece(SessionId session, Seq seq,
-                                                               std::uint64_t offset,
-                                                               std::size_t count) {
-    return unless_exhausted([&] { return reader_->artifact_piece(session, seq, offset, count); });
-}
-
-Result<port::FeedPage> SqliteStore::feed(port::Projects const& projects, std::uint64_t after,
-                                         std::size_t max_bytes) {
-    return unless_exhausted([&] { return reader_->feed(projects, after, max_bytes); });
-}
-
-Result<std::uint64_t> SqliteStore::feed_head() {
-    return unless_exhausted([&] { return reader_->feed_head(); });
-}
-
-Result<std::vector<port::NewestFrame>> SqliteStore::newest(std::span<SessionId const> sessions) {
-    return unless_exhausted([&] { return reader_->newest(sessions); });
-}
-
-Result<std::optional<SessionId>> SqliteStore::find_created(Bits128 const& create_key) {
-    return unless_exhausted([&] { return reader_->find_created(create_key); });
-}
-
-Result<std::vector<port::OutboxRow>> SqliteStore::due_messages(std::string const& kind, Time until,
-                                                               std::uint32_t limit) {
-    return unless_exhausted([&] { return reader_->due_messages(kind, until, limit); });
-}
-
-Result<std::vector<port::DueMessage>> SqliteStore::due_by_target(Time until,
-                                                                 std::string const& after,
-                                                                 std::uint32_t each,
-                                                                 std::uint32_t limit) {
-    return unless_exhausted([&] { return reader_->due_by_target(until, after, each, limit); });
-}
-
-Result<std::optional<port::OutboxRow>> SqliteStore::post(port::OutboxKey const& key) {
-    return unless_exhausted([&] { return reader_->post(key); });
-}
-
-Result<std::vector<port::OutboxRow>> SqliteStore::list_messages(port::OutboxFilter const& filter) {
-    return unless_exhausted([&] { return reader_->list_messages(filter); });
-}
-
-Result<std::optional<std::string>> SqliteStore::project_of(SessionId session) {
-    return unless_exhausted([&] { return reader_->project_of(session); });
-}
-
-Result<void> SqliteStore::drop_delivered(Time until) {
-    return changed(writer_, [&] { return writer_->drop_delivered(until); });
-}
-
-Result<std::uint64_t> SqliteStore::count_given_up(Time until, std::uint32_t limit) {
-    return unless_exhausted([&] { return reader_->count_given_up(until, limit); });
-}
-
-Result<void> SqliteStore::drop_given_up(Time until, std::uint32_t limit) {
-    return changed(writer_, [&] { return writer_->drop_given_up(until, limit); });
-}
-
-Result<void> SqliteStore::trim_audit(std::uint64_t through, std::string const& line) {
-    return changed(writer_, [&] { return writer_->trim_audit(through, line); });
-}
-
-Result<std::vector<port::SentRow>> SqliteStore::sent(SessionId session, CallNo call,
-                                                     Generation generation,
-                                                     std::string const& target) {
-    return unless_exhausted([&] { return reader_->sent(session, call, generation, target); });
-}
-
-Result<std::optional<std::string>> SqliteStore::secret(SessionId session, CallNo call,
-                                                       Generation generation) {
-    return unless_exhausted([&] { return reader_->secret(session, call, generation); });
-}
-
-Result<std::optional<Bits128>> SqliteStore::delivered(Bits128 const& key) {
-    return unless_exhausted([&] { return reader_->delivered(key); });
-}
-
-Result<std::vector<port::KeptRow>> SqliteStore::kept(std::uint32_t limit) {
-    return unless_exhausted([&] { return reader_->kept(limit); });
-}
-
-Result<void> SqliteStore::keep(port::KeptRow const& row) {
-    return changed(writer_, [&] { return writer_->keep(row); });
-}
-
-Result<void> SqliteStore::drop_kept(std::span<Bits128 const> keys) {
-    return changed(writer_, [&] { return writer_->drop_kept(keys); });
-}
-
-Result<void> SqliteStore::change_tokens(port::TokenChange const& change) {
-    return changed(writer_, [&] { return writer_->change_tokens(change); });
-}
-
-Result<std::vector<port::TokenRow>> SqliteStore::tokens() {
-    return unless_exhausted([&] { return reader_->tokens(); });
-}
-
-Result<void> SqliteStore::change_devices(port::DeviceChange const& change) {
-    return changed(writer_, [&] { return writer_->change_devices(change); });
-}
-
-Result<std::vector<port::DeviceRow>> SqliteStore::devices() {
-    return unless_exhausted([&] { return reader_->devices(); });
-}
-
 Result<std::vector<port::DataKeyRow>> SqliteStore::data_keys() {
-    return unless_exhausted([&] { return reader_->data_keys(); });
+    return reading([](sqlite::Reader& reader) { return reader.data_keys(); });
 }
 
 Result<void> SqliteStore::put_data_keys(std::span<port::DataKeyRow const> rows) {
-    return changed(writer_, [&] { return writer_->put_data_keys(rows); });
-}
-
-Result<void> SqliteStore::drop_rule(port::RuleDrop const& drop) {
-    return changed(writer_, [&] { return writer_->drop_rule(drop); });
-}
-
-Result<std::vector<port::RuleRow>> SqliteStore::rules() {
-    return unless_exhausted([&] { return reader_->rules(); });
-}
-
-Result<std::vector<port::AuditRow>> SqliteStore::audit(std::uint64_t after, std::uint32_t limit) {
-    return unless_exhausted([&] { return reader_->audit(after, limit); });
+    return writing([&](sqlite::Writer& writer) { return writer.put_data_keys(rows); });
 }
 
 Result<std::vector<std::string>> SqliteStore::feed_and_audit_findings() {
@@ -425,7 +196,9 @@ Result<std::vector<std::string>> SqliteStore::feed_and_audit_findings() {
 Result<void> SqliteStore::ping() {
     if (writer_ && writer_->stopped())
         return fail(Code::fail_stop, "a write could not be made durable: reopen the store");
-    return unless_exhausted([&] { return reader_->ping(); });
+    return reading([](sqlite::Reader& reader) { return reader.ping(); });
 }
 
 }  // namespace dormouse::store
+
+template class dormouse::port::DividedStore<dormouse::store::SqliteStore>;

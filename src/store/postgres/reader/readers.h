@@ -36,6 +36,7 @@ public:
         Borrowed(std::unique_lock<std::mutex> lock, Reader& reader)
             : lock_(std::move(lock)), reader_(&reader) {}
         [[nodiscard]] Reader* operator->() const { return reader_; }
+        [[nodiscard]] Reader& operator*() const { return *reader_; }
 
     private:
         std::unique_lock<std::mutex> lock_;
