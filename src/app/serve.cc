@@ -122,13 +122,11 @@ public:
         serving_ = serving.get();
         serving_->metrics().store_is(store_name(config_.store));
         node_.attached = std::move(serving);
-        mail_->mailer = &serving_->mail();
         watch_validators();
     }
 
     ~Server() {
         services_.validators.on_validated({});
-        mail_->mailer = nullptr;
         serving_ = nullptr;
     }
     Server(Server const&) = delete;
@@ -175,7 +173,7 @@ private:
             services_.validators,
             services_.loop,
             services_.entropy,
-            mail_,
+            [this]() -> port::Mailer* { return serving_ ? &serving_->mail() : nullptr; },
             [&services = services_](std::string const& user) { return services.folders_of(user); },
             [this](SessionId const& session) {
                 return serving_ ? own_tools(session) : std::vector<acp::McpServer>();
@@ -428,9 +426,8 @@ private:
     ServerServices& services_;
     io::ServiceManager& manager_;
     cli::ServeOptions const& options_;
-    config::Config config_;                     // in force
-    std::unique_ptr<io::TlsServer> const tls_;  // null: plain HTTP
-    std::shared_ptr<agent::MailSlot> const mail_ = std::make_shared<agent::MailSlot>();
+    config::Config config_;                              // in force
+    std::unique_ptr<io::TlsServer> const tls_;           // null: plain HTTP
     std::unique_ptr<io::SmtpClient> const mail_client_;  // null: no e-mail is sent
     serve::Serving* serving_ = nullptr;                  // owned by node_
     std::vector<std::string> const store_warnings_;

@@ -98,8 +98,7 @@ Duration time_of(RunTool const& run) {
 
 }  // namespace
 
-std::unique_ptr<agent::Registry> make_registry(World& world,
-                                               std::shared_ptr<agent::MailSlot> mail) {
+std::unique_ptr<agent::Registry> make_registry(World& world, agent::FindMailer mail) {
     agent::Registry demo;
     agent::add_demo_agents(demo, std::move(mail));
     auto out = std::make_unique<agent::Registry>();

@@ -25,8 +25,7 @@ struct AgentFaults {
 // "job_ask" and "job_never": each starts an external job under one crash policy and mostly pauses
 // for its result. Prompts: "job", "job-ask" or "job-never" and a target. `mail` is that of the
 // running process. REQUIRES: `world` outlives the registry.
-[[nodiscard]] std::unique_ptr<agent::Registry> make_registry(World& world,
-                                                             std::shared_ptr<agent::MailSlot> mail);
+[[nodiscard]] std::unique_ptr<agent::Registry> make_registry(World& world, agent::FindMailer mail);
 
 class LoopWorkers final : public port::Workers {
 public:

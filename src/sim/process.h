@@ -38,7 +38,7 @@ public:
               [&durable = outside.durable](port::Append const& append) { durable.take(append); }),
           planted_journal_(outside.machine, journal_, outside.bug),
           planted_loop_(outside.machine, outside.bug),
-          registry_(make_registry(outside.machine.world(), mail_)),
+          registry_(make_registry(outside.machine.world(), [this] { return &post_; })),
           agents_(outside.machine, *registry_, outside.knobs.agents),
           shared_nodes_(store_.shared()
                             ? std::make_unique<SharedNodes>(outside.machine, store_, outside.beats,
@@ -54,9 +54,7 @@ public:
                   options(outside), *this),
           cutter_(runner_, planted_loop_, planted_journal_, keep_of(outside.knobs), {}),
           post_(planted_loop_, planted_journal_, runner_),
-          failed_(outside.failed) {
-        mail_->mailer = &post_;
-    }
+          failed_(outside.failed) {}
     ~Process() override = default;
     Process(Process const&) = delete;
     Process& operator=(Process const&) = delete;
@@ -109,7 +107,6 @@ private:
         return options;
     }
 
-    std::shared_ptr<agent::MailSlot> const mail_ = std::make_shared<agent::MailSlot>();
     WatchedStore store_;
     StoreOnLoop journal_;
     PlantedJournal planted_journal_;

@@ -4,6 +4,8 @@
 #include "agent/tool.h"
 #include "port/mailer.h"
 
+#include <functional>
+
 namespace dormouse::agent {
 
 // Stores the given bytes as an artifact of the session: {name, text | base64, mime?} → {name, mime,
@@ -26,13 +28,13 @@ struct AgentTool {
 };
 [[nodiscard]] Tool agent_tool(AgentTool declared);
 
-// Filled in when the mailer exists; the tools are made before it.
-struct MailSlot {
-    port::Mailer* mailer = nullptr;
-};
+// Returns the mailer of the process; null: it has none, or it is starting or stopping. Called on
+// the loop. (A mailer needs the runner, which needs the tools: so a tool asks for it with each
+// call.)
+using FindMailer = std::function<port::Mailer*()>;
 
 // Sends mail to other agents: {message, to?, resume?, reply_to?} → the delivery status for each
 // receiver.
-[[nodiscard]] Tool broadcast(std::shared_ptr<MailSlot> slot);
+[[nodiscard]] Tool broadcast(FindMailer mailer);
 
 }  // namespace dormouse::agent

@@ -8,9 +8,9 @@
 namespace dormouse::agent {
 
 // Adds the demo agents and their tools, including the built-in ones.
-void add_demo_agents(Registry& registry, std::shared_ptr<MailSlot> mail = {});
+void add_demo_agents(Registry& registry, FindMailer mail = {});
 // Adds the built-in tools, for the agents of a configuration.
-void add_builtin_tools(Registry& registry, std::shared_ptr<MailSlot> mail = {});
+void add_builtin_tools(Registry& registry, FindMailer mail = {});
 
 // The demo agents' model. The last user message decides which tools it calls; when the calls have
 // settled, the reply has one line for each.

@@ -184,7 +184,7 @@ GateDecision decide_approval(GateCall const& call) {
 
 }  // namespace
 
-void add_builtin_tools(Registry& registry, std::shared_ptr<MailSlot> mail) {
+void add_builtin_tools(Registry& registry, FindMailer mail) {
     registry.add(ask_human());
     registry.add(wait_for());
     registry.add(artifact_emit());
@@ -193,7 +193,7 @@ void add_builtin_tools(Registry& registry, std::shared_ptr<MailSlot> mail) {
     registry.add(broadcast(std::move(mail)));
 }
 
-void add_demo_agents(Registry& registry, std::shared_ptr<MailSlot> mail) {
+void add_demo_agents(Registry& registry, FindMailer mail) {
     registry.add(deploy_tool("deploy", "Starts a deployment; its result comes from outside."));
     registry.add(dangerous());
     Tool approve_deploy = deploy_tool("approve_deploy", "Deploys after a person has allowed it.");

@@ -83,7 +83,7 @@ StopTool send(port::Mailer* mailer, ToolCall const& call, port::Fn<void(ToolResu
 
 }  // namespace
 
-Tool broadcast(std::shared_ptr<MailSlot> slot) {
+Tool broadcast(FindMailer mailer) {
     Tool tool;
     tool.name = "broadcast";
     tool.description =
@@ -101,8 +101,8 @@ Tool broadcast(std::shared_ptr<MailSlot> slot) {
         R"("reply_to":{"type":"string"}},"required":["message"],"additionalProperties":false})");
     // A retry sends nothing twice: the call's id is the key of the mail.
     tool.terms.crash = CrashPolicy::retry;
-    tool.start = [slot = std::move(slot)](ToolCall const& call, port::Fn<void(ToolResult)> done) {
-        return send(slot ? slot->mailer : nullptr, call, std::move(done));
+    tool.start = [find = std::move(mailer)](ToolCall const& call, port::Fn<void(ToolResult)> done) {
+        return send(find ? find() : nullptr, call, std::move(done));
     };
     return tool;
 }

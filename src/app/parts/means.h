@@ -19,7 +19,7 @@ struct ToolServices {
     external::Validators& validators;
     port::Loop& loop;
     port::Entropy& entropy;
-    std::shared_ptr<agent::MailSlot> mail = {};
+    agent::FindMailer mail = {};
     // Files with the rights of that user; empty: the server's. nullptr: the user does not exist.
     std::function<port::Folders*(std::string const& user)> folders = {};
     // For each session of an external agent. May be empty.
