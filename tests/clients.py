@@ -351,6 +351,7 @@ class Library:
             response(202, accepted))
         begin = time.monotonic()
         self.assertEqual(client.call('prompt', 'ses_x', 'hello')['turnID'], 'trn_1')
+        # The waits are the client's own, by its clock. A slow machine makes them longer only.
         self.assertGreaterEqual(time.monotonic() - begin, 2)
         self.assertEqual(len({server.key(number) for number in range(4)}), 1)
 
@@ -378,9 +379,7 @@ class Library:
 
     def test_server_that_does_not_answer_is_a_time_out(self):
         _, client = self.hostile(lambda accepted: accepted.recv(1))
-        begin = time.monotonic()
         self.fails('TimedOut', client, 'getSession', 'ses_x', timeoutMs=500)
-        self.assertLess(time.monotonic() - begin, 5)
 
     def test_wait_ends_at_its_limit(self):
         client = self.driven()

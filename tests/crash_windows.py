@@ -166,7 +166,7 @@ class WhileAsleep(Crash):
         self.server.advance((call['timeout'] - self.server.time() * 1000) / 1000)
         expired = self.server.get(f'/async-tool/pending/{call["id"]}?wait=10')
         self.assertGreaterEqual(expired['receipt']['at'], call['timeout'])
-        self.assertLess(expired['receipt']['at'], call['timeout'] + 1500)
+        self.assertLessEqual(expired['receipt']['at'], self.server.time() * 1000)
 
     def test_wait_continues_across_a_restart(self):
         session, (call,) = self.asleep('wait 1h')

@@ -16,6 +16,12 @@ SELECTS = r'\bselect\(\[\], \[\], \[\], '
 PROMISES = r'\bPromise(?:<\w+>)?\(.*\bsetTimeout\('
 EVENTS = r'\bEvent\(\)\.wait\([\d.]'
 WAIT = re.compile('|'.join((SLEEPS, SELECTS, PROMISES, EVENTS)))
+# Assertions on elapsed time in all tests together: a slow machine breaks most of them. Each has a
+# reason.
+ELAPSED_MAX = 10
+PYTHON_ELAPSED = r'\bassert\w*\b.*\b(?:monotonic|perf_counter|time\.time)\(\) - '
+CPP_ELAPSED = r'\b(?:EXPECT|ASSERT)_\w+\(.*(?:steady_clock|system_clock)::now\(\)'
+ELAPSED = re.compile('|'.join((PYTHON_ELAPSED, CPP_ELAPSED)))
 FAULT = re.compile(r'(?<!def )\blasts\(')
 COMMENT = re.compile(r'(?:^|\s)(?:#|//) \w')
 STARTS_WITH = re.compile(r'^test_(?:[a-f]\d+_)?(an?|the|it|they|what|that|of|at|on|by|to)_')
@@ -48,6 +54,22 @@ def check_waits(root, paths, emit):
                 emit(path, number, 'a wait for time without a comment that says why')
             if waits > WAITS_MAX:
                 emit(path, number, f'wait number {waits} for time in tests; at most {WAITS_MAX}')
+
+
+def check_elapsed(paths, emit):
+    found = 0
+    for path in paths:
+        lines = path.read_text().splitlines()
+        for number, line in enumerate(lines, 1):
+            if not ELAPSED.search(line):
+                continue
+            found += 1
+            before = lines[number - 2] if number > 1 else ''
+            if not COMMENT.search(line) and not before.strip().startswith(('#', '//')):
+                emit(path, number, 'an assertion on elapsed time without a comment that says why')
+            if found > ELAPSED_MAX:
+                emit(path, number, f'assertion number {found} on elapsed time; at most '
+                     f'{ELAPSED_MAX}')
 
 
 def check_cpp_names(path, emit):
@@ -85,7 +107,9 @@ def check(root, emit):
     cpp = files(root, 'src', {'.cc', '.h'}) + files(root, 'tests', {'.cc', '.h'})
     cpp = [path for path in cpp if re.search(r'_test\.cc$|/test_\w+\.h$|_fixture\.h$', str(path))]
     web = files(root, 'web/test', {'.ts'})
-    check_waits(root, files(root, 'tests', {'.py', '.mjs', '.ts'}) + cpp + web, emit)
+    tests = files(root, 'tests', {'.py', '.mjs', '.ts'}) + cpp + web
+    check_waits(root, tests, emit)
+    check_elapsed(tests, emit)
     for path in python + files(root, 'bench', {'.py'}) + files(root, 'verification', {'.py'}):
         check_python(path, emit)
     for path in cpp:

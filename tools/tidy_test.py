@@ -163,6 +163,14 @@ class Tidy(unittest.TestCase):
         self.expect_none(wait * test_rules.WAITS_MAX, 'tests/x.py')
         self.expect('wait number 11', wait * 11, 'tests/x.py', line=11)
 
+    def test_assertion_on_elapsed_time_has_a_reason(self):
+        late = 'self.assertLess(time.monotonic() - begin, 5)\n'
+        self.expect('elapsed time', late, 'tests/x.py')
+        self.expect('elapsed time', 'EXPECT_LT(steady_clock::now() - begin, 5s);\n',
+                    'src/io/x_test.cc')
+        self.expect_none('# The client\'s own wait.\n' + late, 'tests/x.py')
+        self.expect('assertion number 11', ('# why\n' + late) * 11, 'tests/x.py', line=22)
+
     def test_names_of_tests(self):
         for macro in ('TEST', 'TEST_F', 'RC_GTEST_PROP'):
             end = ', ()) {}\n' if macro.startswith('RC') else ') {}\n'

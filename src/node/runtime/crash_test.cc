@@ -97,6 +97,13 @@ protected:
         killed([&](Runtime& in) { prompt(in, text); });
         open();
     }
+    // What follows these words in the ledger.
+    std::string text_in_ledger(std::string const& words) {
+        for (std::string const& line : ledger->lines())
+            if (line.starts_with(words)) return line.substr(words.size());
+        ADD_FAILURE() << "nobody noted: " << words;
+        return "0";
+    }
     PendingId id_in_ledger(std::string const& target) {
         for (std::string const& line : ledger->lines()) {
             if (line.starts_with("job " + target + " "))
@@ -279,11 +286,13 @@ TEST_F(CrashTest, ExpiryWhileDown_IsSettledAtTheStart) {
     killed([&](Runtime& in) {
         prompt(in, asked);
         auto const session = in.create({.agent = "ops", .prompt = asked, .key = "the session"});
-        if (!in.wait_idle(*session, Duration(20'000))) ::_exit(6);
+        auto const view = in.wait_idle(*session, Duration(20'000));
+        if (!view) ::_exit(6);
+        ledger->note("until " + std::to_string(to_ms(*view->pending.at(0).deadline)));
         die();
     });
-    auto const passed = std::chrono::steady_clock::now() + Duration(250);
-    wait_while([&] { return std::chrono::steady_clock::now() < passed; });
+    Time const deadline = from_ms(std::stoll(text_in_ledger("until ")));
+    wait_while([&] { return std::chrono::system_clock::now() <= deadline; });
     open();
     PendingId const id = id_in_ledger("A");
     EXPECT_EQ(code_of(runtime->submit(job, id, {"late"})), "expired");
