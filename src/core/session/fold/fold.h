@@ -46,6 +46,22 @@ void restore_phase(State& state, Call& call, CallPhase phase);
     if (!pause.deadline || !before || *pause.deadline - *before <= at) return std::nullopt;
     return *pause.deadline - *before;
 }
+// A new call that waits from its first event on, AgentAsked or BudgetReached. For add_call().
+template <class Asked>
+[[nodiscard]] Call asked_call(State& state, Event const& event, Asked const& e) {
+    Call call;
+    call.no = ++state.calls_ever;
+    FITS(call.no == e.pending.call);
+    call.step = e.step;
+    call.spec = e.spec;
+    call.phase = CallPhase::waiting;
+    call.generation = e.pending.generation;
+    call.pending = e.pending;
+    call.created = call.started = event.at;
+    call.pause = Pause{e.terms, e.deadline, event.at, event.seq};
+    call.pause->remind_at = reminder_of(e.terms, event.at);
+    return call;
+}
 void set_timer(State& state, CallNo call, TimerKind kind,
                std::optional<Time> at);  // nullopt: clears the timer
 void add_effect(State& state, Effect effect);

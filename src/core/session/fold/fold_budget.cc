@@ -8,19 +8,9 @@ namespace dormouse::session {
 void ask_about_budget(State& state, Event const& event, BudgetReached const& e) {
     OpenTurn& turn = turn_of(state);
     FITS(e.spec->budget && turn.budget_call == 0);
-    Call call;
-    call.no = ++state.calls_ever;
-    FITS(call.no == e.pending.call);
+    Call call = asked_call(state, event, e);
     turn.budget_call = call.no;
-    call.step = e.step;
-    call.spec = e.spec;
-    call.phase = CallPhase::waiting;
-    call.generation = e.pending.generation;
-    call.pending = e.pending;
-    call.created = call.started = event.at;
-    call.pause = Pause{e.terms, e.deadline, event.at, event.seq};
     call.pause->near_at = near_of(*call.pause, event.at);
-    call.pause->remind_at = reminder_of(e.terms, event.at);
     add_call(state, std::move(call));
 }
 

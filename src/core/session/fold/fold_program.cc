@@ -129,18 +129,7 @@ void ask_for_program(State& state, Event const& event, AgentAsked const& e) {
     }
     turn.program.prompt_received = true;
     if (turn.request) state.program_seen = turn.request->view_seq;
-    Call call;
-    call.no = ++state.calls_ever;
-    FITS(call.no == e.pending.call);
-    call.step = e.step;
-    call.spec = e.spec;
-    call.phase = CallPhase::waiting;
-    call.generation = e.pending.generation;
-    call.pending = e.pending;
-    call.created = call.started = event.at;
-    call.pause = Pause{e.terms, e.deadline, event.at, event.seq};
-    call.pause->remind_at = reminder_of(e.terms, event.at);
-    add_call(state, std::move(call));
+    add_call(state, asked_call(state, event, e));
 }
 
 void grant_to_program(State& state, Event const& event, AgentGranted const& e) {

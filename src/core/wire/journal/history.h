@@ -1,7 +1,11 @@
 #pragma once
 // History: the fold of a session's records into what the API shows: messages, turns, pending calls,
-// receipts and who consumed them. Built for each page or request, never stored. (State is the fold
-// into what is open.)
+// receipts and who consumed them. Built for each page or request, never stored.
+//
+// There are two folds, because neither result contains the other: session::State is what is open,
+// of bounded size, and every decision reads it; History is what there is to show of any part of a
+// journal, with everything that is closed. Where both know a thing they must agree: the tests
+// HistoryProperty compare them over random scenarios.
 
 #include "session/event.h"
 #include "wire/journal/record.h"

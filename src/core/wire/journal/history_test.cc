@@ -4,6 +4,7 @@
 #include "wire/testing/story.h"
 
 #include <gtest/gtest.h>
+#include <algorithm>
 
 namespace dormouse::wire {
 namespace {
@@ -235,6 +236,57 @@ TEST_F(HistoryTest, CloseCallsAfter_OpenCalls_BecomeErrors) {
     EXPECT_FALSE(h.calls().at(1).error);
     EXPECT_EQ(h.calls().at(2).error_text, "stays with session S");
     EXPECT_TRUE(h.calls().at(2).error);
+}
+
+void expect_agreement(CallView const& shown, Call const& call) {
+    EXPECT_EQ(shown.spec.tool, call.spec.tool);
+    EXPECT_EQ(shown.spec.input.text(), call.spec.input.text());
+    bool const waits = call.phase == CallPhase::waiting;
+    EXPECT_EQ(shown.waiting(), waits || call.question);
+    if (!waits || shown.pauses.empty()) return;
+    auto const pause = std::ranges::find(shown.pauses, call.pending, &PauseView::pending);
+    ASSERT_NE(pause, shown.pauses.end());
+    EXPECT_EQ(pause->receipt, std::nullopt);
+    EXPECT_EQ(pause->deadline, call.pause->deadline);
+    EXPECT_EQ(pause->votes.size(), call.votes.size());
+    EXPECT_EQ(pause->in_doubt, call.in_doubt);
+}
+
+void expect_agreement(TaskView const& shown, Task const& task) {
+    EXPECT_EQ(shown.child, task.child);
+    EXPECT_EQ(shown.status, task.status);
+    EXPECT_EQ(shown.run, task.run);
+    EXPECT_EQ(shown.queued, task.queued != 0);
+    EXPECT_EQ(shown.gone, task.gone);
+    EXPECT_EQ(shown.result.text(), task.result.text());
+    EXPECT_EQ(shown.error, task.error);
+    EXPECT_EQ(shown.progress, task.progress);
+}
+
+// What is open in the state is open in the history, with the same values.
+TEST(HistoryProperty, AnyScenario_ShowsWhatIsOpenInTheState) {
+    std::size_t calls = 0, tasks = 0, turns = 0;
+    for (std::uint32_t seed = 0; seed < 200; ++seed) {
+        SCOPED_TRACE(seed);
+        auto const sample = wire::testing::story(seed, 50);
+        History const h = wire::testing::history_of(sample);
+        State const& state = sample.state;
+        for (auto const& [no, call] : state.calls) expect_agreement(h.calls().at(no), call);
+        ASSERT_EQ(h.tasks().size(), state.tasks.size());
+        for (auto const& [no, task] : state.tasks) expect_agreement(h.tasks().at(no), task);
+        calls += state.calls.size();
+        tasks += state.tasks.size();
+        if (!state.turn) continue;
+        ++turns;
+        TurnView const& turn = h.turns().at(state.turn->no);
+        EXPECT_EQ(turn.input, state.turn->input);
+        EXPECT_EQ(turn.step, state.turn->step);
+        EXPECT_EQ(turn.usage, state.turn->usage);
+        EXPECT_FALSE(turn.ended);
+    }
+    EXPECT_GT(calls, 50U);
+    EXPECT_GT(tasks, 50U);
+    EXPECT_GT(turns, 50U);
 }
 
 // The counters of the core and the lists of the API agree.
