@@ -1,5 +1,7 @@
 #include "session/outbox.h"
 
+#include "session/fold/fold.h"
+
 #include <algorithm>
 
 namespace dormouse::session {
@@ -14,6 +16,7 @@ struct Sends {
 
     // A turn that began as a run of this session's task has ended.
     void operator()(TurnEnded const& e) const {
+        FITS(before.turn.has_value());
         if (!before.parent || before.turn->run == 0) return;
         RunEnded ended{before.parent->task, before.turn->run, e.finish, last_reply(), {}, false};
         if (e.error) ended.error = e.error->message;

@@ -1,5 +1,7 @@
 #include "session/state.h"
 
+#include "base/check.h"
+
 // When a session must be loaded next, and for what.
 namespace dormouse::session {
 
@@ -36,6 +38,7 @@ std::map<EffectId, Effect> due_polls(State const& state, Time now) {
         if (timer.at > now) break;
         if (timer.kind != TimerKind::poll) continue;
         Call const& call = state.calls.at(timer.call);
+        CHECK(call.pause);
         EffectId const id{call.pause->polled, call.no};
         PollTool poll{call.pending, call.spec.tool, call.spec.input, call.pause->terms.external_ref,
                       call.pause->terms.state};

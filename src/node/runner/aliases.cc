@@ -1,5 +1,6 @@
 #include "runner/aliases.h"
 
+#include "base/check.h"
 #include "port/store.h"
 
 #include <utility>
@@ -8,6 +9,7 @@ namespace dormouse::runner {
 
 void Aliases::claim(std::string const& project, std::string const& alias, SessionId self,
                     port::Fn<void(Result<Claim>)> done) {
+    CHECK(done && !alias.empty());
     Key const key{project, alias};
     if (auto const racing = claimed_.find(key); racing != claimed_.end()) {
         racing->second.push_back([this, key, self, done = std::move(done)]() mutable {
@@ -20,6 +22,7 @@ void Aliases::claim(std::string const& project, std::string const& alias, Sessio
 }
 
 void Aliases::ask(Key const& key, SessionId self, port::Fn<void(Result<Claim>)> done) {
+    CHECK(done && claimed_.contains(key));
     Claim claim(nullptr, scope_.guard([this, key](void*) { release(key); }));
     auto question = [key](port::ListStore& store) {
         return store.aliases(key.first, key.second, 2);

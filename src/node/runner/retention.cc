@@ -1,5 +1,6 @@
 // Retention: deletes sessions that were completed long ago, oldest first, in small batches, each
 // with an ordinary Delete command.
+#include "base/check.h"
 #include "runner/runner.h"
 
 #include <algorithm>
@@ -68,6 +69,7 @@ Result<Lines> old_lines(port::AuditStore& store, Time until) {
 
 void Runner::trim_audit(Time until, bool dry_run, Asker const& asker,
                         port::Fn<void(Result<OldAudit>)> done) {
+    CHECK(done);
     port::ask(
         services_.journal, [until](port::AuditStore& store) { return old_lines(store, until); },
         [this, alive = scope_.token(), dry_run, by = asker.by,

@@ -1,5 +1,6 @@
 #include "runner/rules.h"
 
+#include "base/check.h"
 #include "json/json.h"
 #include "wire/standing.h"
 
@@ -26,6 +27,7 @@ void Rules::add(StandingRule rule) {
 }
 
 void Rules::put(Entry entry) {
+    CHECK(entry.rule);
     std::string const id = entry.rule->id();
     by_id_.insert_or_assign(id, std::move(entry));
 }

@@ -107,6 +107,7 @@ void Runner::command(SessionId session, Command::Body body, Asker asker, Reply r
 
 // A large command is checked on a worker first; it takes its place in the queue after that.
 void Runner::enter(SessionId session, Incoming incoming, Reply reply) {
+    CHECK(reply);
     if (!is_large(incoming.command))
         return lane(session)->receive(std::move(incoming), std::move(reply));
     prepare(std::move(incoming.command),
@@ -144,6 +145,7 @@ void Runner::prepare(Command command, port::Fn<void(Result<Command>)> then) {
 }
 
 void Runner::refuse(SessionId session, Error error, Reply reply) {
+    CHECK(reply);
     reply(std::unexpected(std::move(error)));
     auto const known = lanes_.find(session);
     if (known != lanes_.end() && known->second->may_sleep()) rested(session);
@@ -253,6 +255,7 @@ void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> 
 // session is the answer.
 void Runner::create_first(Create create, Asker asker, Bits128 const& key,
                           port::Fn<void(Result<Created>)> reply) {
+    CHECK(reply && creating_.contains(key));
     if (services_.nodes.alone())
         return create_new(std::move(create), std::move(asker), key, std::move(reply));
     auto created = [this, key, create, asker,
@@ -275,6 +278,7 @@ void Runner::create_first(Create create, Asker asker, Bits128 const& key,
 // Not called for a repeated request with an Idempotency-Key: its session has the alias already.
 void Runner::create_new(Create create, Asker asker, std::optional<Bits128> key,
                         port::Fn<void(Result<Created>)> reply) {
+    CHECK(reply);
     if (create.alias.empty())
         return create_fresh(std::move(create), std::move(asker), key, std::move(reply));
     std::string const project = create.project;
@@ -323,6 +327,7 @@ Error no_numbers() {
 
 void Runner::create_fresh(Create create, Asker asker, std::optional<Bits128> key,
                           port::Fn<void(Result<Created>)> reply) {
+    CHECK(reply);
     std::uint64_t const number = numbers_.next();
     if (number == 0) return reply(std::unexpected(no_numbers()));
     numbers_.take(1);
@@ -359,6 +364,7 @@ std::vector<std::pair<SessionId, std::string>> Runner::awaiting_gate(std::size_t
 }
 
 void Runner::read_lane(SessionId session, port::Fn<void(Result<std::shared_ptr<Lane>>)> done) {
+    CHECK(done);
     auto const lane = this->lane(session);
     lane->read([lane, done = std::move(done)](Result<Lane const*> at) mutable {
         if (!at) return done(std::unexpected(std::move(at.error())));
@@ -374,6 +380,7 @@ void Runner::read(SessionId session, Seq from, port::Fn<void(Result<Read>)> done
 // journal was read, the lane may have continued or dropped its state.
 void Runner::read_on(SessionId session, Seq next, std::vector<wire::RecordPtr> records,
                      port::Fn<void(Result<Read>)> done) {
+    CHECK(done && next > 0);
     read_lane(session, [this, session, next, records = std::move(records),
                         done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
         if (!lane) return done(std::unexpected(std::move(lane.error())));
@@ -485,6 +492,7 @@ void Runner::offer_later(SessionId session, EffectId id, Command::Body outcome) 
 }
 
 void Runner::after(Duration delay, port::Fn<void()> work) {
+    CHECK(work);
     services_.loop.after(delay, scope_.guard(std::move(work)));
 }
 
@@ -508,6 +516,7 @@ void Runner::arm() {
 }
 
 void Runner::fire() {
+    CHECK(!armed_);
     Time const now = this->now();
     while (!wakes_.empty() && wakes_.begin()->first <= now) {
         SessionId const session = wakes_.begin()->second;
@@ -578,6 +587,7 @@ void Runner::drain(port::Fn<void()> done, Duration limit) {
 
 // Running work may still report its outcome; the next start settles what does not report in time.
 void Runner::finish_drain() {
+    CHECK(draining_);
     bool running = !writer_.idle();
     for (auto const& [id, lane] : lanes_) running = running || lane->effects_running() > 0;
     if (!running || now() >= drain_until_) return services_.loop.post(std::exchange(drained_, {}));

@@ -14,7 +14,7 @@ SessionNumbers::SessionNumbers(port::Loop& loop, port::NumberBlock first, Fetch 
 
 void SessionNumbers::take(std::uint64_t count) {
     if (count == 0) return;
-    CHECK(!blocks_.empty());
+    CHECK(!blocks_.empty() && (!fetch_ || count <= blocks_.front().count));
     port::NumberBlock& block = blocks_.front();
     block.first += count;
     if (!fetch_) return;

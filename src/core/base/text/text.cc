@@ -1,5 +1,6 @@
 #include "base/text/text.h"
 
+#include "base/check.h"
 #include "base/text/append.h"
 #include "base/text/chars.h"
 #include "base/text/utf8.h"
@@ -72,6 +73,7 @@ constexpr std::size_t word_max = 64;
 // Number of insertions, deletions, replacements and swaps of neighbours from `a` to `b`, ignoring
 // case. REQUIRES: both at most word_max long.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+    CHECK(a.size() <= word_max && b.size() <= word_max);
     using Row = std::array<std::size_t, word_max + 1>;
     Row before{};
     Row above{};

@@ -1,5 +1,7 @@
 // Budgets of a day: days of UTC, and the names of the sums that the store keeps.
 #include "session/budget/budget.h"
+
+#include "base/check.h"
 #include "session/state.h"
 
 #include <algorithm>
@@ -13,6 +15,7 @@ std::int64_t day_of(Time at) {
 Time next_day(Time at) { return std::chrono::floor<std::chrono::days>(at) + std::chrono::days(1); }
 
 std::string total_name(BudgetName const& name, BudgetOwner const& owner) {
+    CHECK(of_day(name.per));
     bool const of_agent = name.per == BudgetPer::agent_day;
     std::string out = of_agent ? "agent/" + owner.agent : "project/" + owner.project;
     out += "/" + std::string(text(name.kind));

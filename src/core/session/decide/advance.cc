@@ -37,6 +37,7 @@ bool may_ask(State const& state) {
 }
 
 bool can_end(State const& state) {
+    FITS(state.turn.has_value());
     return state.turn->finish && state.calls.empty() && !unconsumed(state);
 }
 
@@ -46,6 +47,7 @@ bool may_start_turn(State const& state) {
 }
 
 bool may_start_call(State const& state) {
+    FITS(state.turn.has_value());
     return !state.ready.empty() && state.in_work < state.turn->terms.tool_concurrency;
 }
 
@@ -84,7 +86,10 @@ void start_mail_turn(Decider& d, InboxItem const& mail) {
 
 // Prompts first: their turn sees the mail, too.
 void start_next_turn(Decider& d) {
-    d.state.queue.empty() ? start_mail_turn(d, *waking_mail(d.state)) : start_turn(d);
+    if (!d.state.queue.empty()) return start_turn(d);
+    InboxItem const* const mail = waking_mail(d.state);
+    FITS(mail != nullptr);
+    start_mail_turn(d, *mail);
 }
 
 void start_ready_calls(Decider& d) {
@@ -98,6 +103,7 @@ void start_ready_calls(Decider& d) {
 
 // Starts due retries as slots come free. A retry that waits for a slot is not in work.
 void start_due_retries(Decider& d) {
+    FITS(d.state.turn.has_value());
     std::vector<CallNo> due;
     for (Timer const& timer : d.state.timers) {
         if (timer.at > d.at) break;
@@ -112,6 +118,7 @@ void start_due_retries(Decider& d) {
 }
 
 void cancel_rest(Decider& d) {
+    FITS(d.state.turn.has_value());
     std::vector<CallNo> rest;
     for (auto const& [step, calls] : d.state.turn->open_steps) {
         if (!has_rest(d.state.turn->terms.join, calls)) continue;
@@ -156,6 +163,7 @@ void start_tool(Decider& d, CallNo no) {
 void cancel_call(Decider& d, CallNo no, std::string const& why, std::string const& reason) {
     static Sha256 const digest = submitted_error("cancelled").digest;
     Call const& call = d.state.calls.at(no);
+    FITS(call.phase != CallPhase::waiting || call.pause);
     if (call.question) {
         auto question = d.receipt(call.question->pending, SubmissionKind::cancel,
                                   CallStatus::cancelled, digest);

@@ -45,6 +45,7 @@ std::optional<Error> refuse_artifacts(State const& state, Attached const& attach
                      object_json("limit", "artifacts", "max", limits::artifacts_per_outcome_max)};
     std::uint64_t bytes = 0;
     for (Artifact const& artifact : attached.list) {
+        CHECK(artifact.bytes);
         if (artifact.bytes->size() > limits::artifact_bytes_max)
             return over_limit("An artifact", "artifact_bytes", limits::artifact_bytes_max).error();
         bytes += artifact.bytes->size();
@@ -55,7 +56,10 @@ std::optional<Error> refuse_artifacts(State const& state, Attached const& attach
 std::optional<Error> refuse_imported(State const& state,
                                      std::vector<std::pair<Seq, Artifact>> const& files) {
     std::uint64_t bytes = 0;
-    for (auto const& [number, file] : files) bytes += file.bytes->size();
+    for (auto const& [number, file] : files) {
+        CHECK(file.bytes);
+        bytes += file.bytes->size();
+    }
     return refuse_together(state, bytes);
 }
 
@@ -67,6 +71,7 @@ std::optional<Error> refuse_files(State const& state, std::vector<InputFile> con
                      object_json("limit", "prompt_files", "max", limits::input_files_max)};
     std::uint64_t bytes = 0;
     for (InputFile const& file : files) {
+        CHECK(file.artifact.bytes);
         if (file.artifact.bytes->size() > limits::input_file_bytes_max)
             return over_limit("An image or a file of a prompt", "prompt_file_bytes",
                               limits::input_file_bytes_max)

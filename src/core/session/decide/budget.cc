@@ -4,6 +4,7 @@
 #include "base/text/text.h"
 #include "session/decide/decider.h"
 #include "session/decide/values.h"
+#include "session/fold/fold.h"
 #include "session/submission.h"
 
 #include <algorithm>
@@ -33,6 +34,7 @@ std::int64_t of_total(DayTotals const& totals, std::string const& name) {
 // Returns the use of the budget of a day, and its limit with raises: the sums of all sessions, and
 // what this one has added to them since.
 BudgetUse use_of_day(Decider const& d, BudgetName const& name, std::int64_t limit) {
+    FITS(of_day(name.per) && d.context.found.totals);
     BudgetOwner const owner{d.state.project, d.state.agent};
     BudgetUse use{name, limit, 0, limit};
     use.used = of_total(*d.context.found.totals, total_name(name, owner)) +
@@ -47,6 +49,7 @@ BudgetUse use_of_day(Decider const& d, BudgetName const& name, std::int64_t limi
 
 BudgetUse use_of(Decider const& d, Budget const& budget) {
     if (of_day(budget.name.per)) return use_of_day(d, budget.name, budget.limit);
+    FITS(d.state.turn.has_value());
     OpenTurn const& turn = *d.state.turn;
     bool const of_turn = budget.name.per == BudgetPer::turn;
     BudgetMeter const meter =
@@ -144,6 +147,7 @@ std::optional<std::int64_t> amount_in(BudgetName const& name, json::View value) 
 std::optional<CallNo> needless_question(Decider const& d) {
     if (!d.state.turn || d.state.turn->budget_call == 0 || !d.context.budgets) return std::nullopt;
     auto const& asked = d.state.calls.at(d.state.turn->budget_call).spec.budget;
+    FITS(asked.has_value());
     if (!of_day(asked->name.per) || !d.context.found.totals) return std::nullopt;
     for (Budget const& budget : *d.context.budgets) {
         if (budget.name == asked->name && used_up(d, budget)) return std::nullopt;
@@ -152,6 +156,7 @@ std::optional<CallNo> needless_question(Decider const& d) {
 }
 
 void end_at_budget(Decider& d, std::string const& who, BudgetUse const& use) {
+    FITS(use.used >= 0 && use.raise > 0);
     end_turn(d, FinishReason::budget, Trouble{"budget_reached", who + " " + budget_text(use)},
              "the turn ended at its budget");
 }
@@ -203,6 +208,7 @@ std::int64_t raised(std::vector<BudgetRaise> const& raises, BudgetName const& na
 }
 
 bool ask_about_budget(Decider& d) {
+    FITS(d.state.turn && d.state.turn->budget_call == 0);
     if (!d.context.budgets) return false;
     for (Budget const& budget : *d.context.budgets) {
         auto const use = used_up(d, budget);

@@ -135,6 +135,7 @@ Decision decide(State& state, Command const& command, Context const& context) {
     if (context.found.gone) return {{}, gone(), {}};
     Activity const before = activity(state);
     std::string const node = state.node;
+    Seq const head = state.head;
     Decider decider(state, command, context);
     // Adopt resolves interrupted runs before it expires timers: a run that a crash cut off is in
     // doubt, it did not exceed its time limit.
@@ -146,6 +147,9 @@ Decision decide(State& state, Command const& command, Context const& context) {
     if (context.drives && !leaves && state.lifecycle != Lifecycle::deleted) advance(decider);
     if (!decider.events.empty() && activity(state) != before)
         decider.events.back().activity = activity(state);
+    FITS(state.head == head + decider.events.size());
+    FITS(decider.artifacts.size() <= decider.events.size() &&
+         (!answer || answer->seq <= state.head));
     return {std::move(decider.events),
             std::move(answer),
             std::move(decider.pending),

@@ -1,6 +1,7 @@
 #include "session/decide/decider.h"
 
 #include "base/text/utf8.h"
+#include "session/fold/fold.h"
 
 #include <algorithm>
 
@@ -94,6 +95,7 @@ Result<Answer> take(Decider& d, Mail mail) {
 }
 
 Result<Answer> answer_earlier(Decider const& d) {
+    FITS(d.context.found.earlier.has_value());
     Found::Earlier const& earlier = *d.context.found.earlier;
     if (earlier.idem == d.idem())
         return Answer{.outcome = Answer::Outcome::duplicate, .seq = earlier.seq};

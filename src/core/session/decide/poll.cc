@@ -23,6 +23,7 @@ Duration delay(Pause const& pause, std::uint32_t failures, std::optional<Duratio
 }
 
 void not_yet(Decider& d, Call const& call, NotYet const& answer) {
+    FITS(call.pause.has_value());
     std::uint32_t const failures = answer.error.empty() ? 0 : call.pause->poll_failures + 1;
     Duration const wait = is_full(d.state) ? day : delay(*call.pause, failures, answer.retry_after);
     d.emit(Polled{call.pending, d.at + wait, failures, answer.error});

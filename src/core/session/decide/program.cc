@@ -26,6 +26,7 @@ std::unexpected<Error> too_early() {
 
 // When the agent is started again; nullopt: a permission waits for a person.
 std::optional<Time> next_start(Decider const& d) {
+    FITS(d.state.turn.has_value());
     State const& state = d.state;
     if (!state.calls.empty()) return std::nullopt;
     return d.at + std::min(limits::retry_max,
@@ -34,6 +35,7 @@ std::optional<Time> next_start(Decider const& d) {
 
 // Why the agent is not started again; empty: it is.
 std::string gives_up(Decider const& d) {
+    FITS(d.state.turn.has_value());
     auto const& deaths = d.state.program_deaths;
     constexpr std::size_t before = limits::program_deaths_max - 1;
     bool const often = deaths.size() >= before &&
@@ -64,6 +66,7 @@ Seq message_for(Decider const& d, bool begins) {
 
 void record_update(Decider& d, std::uint32_t attempt, std::uint32_t number, TurnNo turn,
                    AgentOutput const& what) {
+    FITS(attempt == 0 || d.state.turn);
     if (what.kind == AgentOutputKind::plan)
         return d.emit(AgentUpdate{attempt, number, turn, 0, what});
     bool const begins = what.kind == AgentOutputKind::message && what.begins;
@@ -76,6 +79,7 @@ void record_update(Decider& d, std::uint32_t attempt, std::uint32_t number, Turn
 // An unprompted update gets a turn of its own, which ends in the same append. Not in a task, whose
 // turns are its runs, and not after a failed turn, which waits for retry.
 bool opens_turn(State const& state) {
+    FITS(state.last_turn.has_value());
     bool const idle = state.lifecycle == Lifecycle::active && !state.turn && state.queue.empty();
     LastTurn const& last = *state.last_turn;
     return idle && !state.parent && !last.failed && last.cause != InputSource::external;
@@ -118,6 +122,7 @@ bool fits(PermissionAnswer const& v, AgentAsk const& c) {
 
 // An approval that came after the agent had exited, so that it was not used.
 PermissionAnswer const* grant_for(State const& state, AgentAsk const& c) {
+    FITS(state.turn.has_value());
     auto const& permissions = state.turn->program.permissions;
     auto const found = std::ranges::find_if(permissions, [&](PermissionAnswer const& v) {
         return fits(v, c) && !v.may_be_used && !v.granted;
@@ -126,6 +131,7 @@ PermissionAnswer const* grant_for(State const& state, AgentAsk const& c) {
 }
 
 std::string warning_of_repeat(State const& state, AgentAsk const& c) {
+    FITS(state.turn.has_value());
     auto const& permissions = state.turn->program.permissions;
     if (std::ranges::any_of(permissions, [&](PermissionAnswer const& v) { return fits(v, c); }))
         return "\nIt was approved before the agent's program ended, and may have run already.";
@@ -157,6 +163,7 @@ void ask(Decider& d, std::uint32_t step, CallSpec const& spec, PauseTerms const&
 }
 
 bool asked_before(State const& state, CallSpec const& spec) {
+    FITS(state.turn.has_value());
     auto const same = [&](std::uint32_t attempt, std::uint32_t ask) {
         return attempt == spec.ask_attempt && ask == spec.ask;
     };
@@ -278,6 +285,7 @@ Result<Answer> handle(Decider& d, AgentAsk const& c) {
 }
 
 void ask_next(Decider& d, std::uint32_t step, CallSpec spec) {
+    FITS(!spec.then.empty());
     PauseTerms const terms = std::move(spec.then.front());
     spec.then.erase(spec.then.begin());
     ask(d, step, spec, terms);

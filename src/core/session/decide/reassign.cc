@@ -1,5 +1,6 @@
 #include "session/decide/decider.h"
 #include "session/decide/values.h"
+#include "session/fold/fold.h"
 
 #include <algorithm>
 
@@ -48,6 +49,7 @@ std::optional<Error> refuse_call(State const& state, Call const& call, PendingId
 
 // Only those who are asked may pass a call on, and only to people who could answer it anyway.
 std::optional<Error> refuse_by(Decider const& d, Call const& call, Reassign const& c) {
+    FITS(call.pause && d.state.turn);
     if (is_admin(d)) return std::nullopt;
     Actor const& by = d.command.by;
     AnswerTerms const& terms = call.pause->terms.answer;
@@ -71,6 +73,7 @@ std::optional<Error> refuse_by(Decider const& d, Call const& call, Reassign cons
 
 // Refuses if too few people would be left to settle the call.
 std::optional<Error> refuse_too_few(State const& state, Call const& call, Reassign const& c) {
+    FITS(call.pause && state.turn);
     AnswerTerms const& terms = call.pause->terms.answer;
     std::size_t people = 0;
     for (Reassign::To const& to : c.to) {

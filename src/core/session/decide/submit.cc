@@ -83,6 +83,7 @@ std::optional<Error> refuse_asker_or_kind(State const& state, Call const& call, 
                      member_error("/content/action", "run_again, succeeded or give_up")};
     }
     if (call.phase != CallPhase::waiting) return refuse_early(call, offer);
+    FITS(call.pause && state.turn);
     PauseTerms const& terms = call.pause->terms;
     if (terms.reason == PauseReason::handoff) {
         return Error{Code::not_an_answerer, "The runtime itself answers this call."};
@@ -279,6 +280,7 @@ Receipt settle(Decider& d, Call const& call, Offer const& offer) {
     if (spec.budget) follow_budget(d, no, *spec.budget, offer.what);
     if (offer.what.approved && !spec.then.empty()) ask_next(d, step, spec);
     if (message) {
+        FITS(d.state.turn.has_value());
         Json const shown = answer_parts(d, offer);
         d.emit(InputReceived{d.state.turn->no, InputSource::prompt, PromptMode::steer, shown,
                              d.command.by, offer.pending, d.idem()});

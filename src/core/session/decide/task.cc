@@ -40,6 +40,7 @@ std::size_t settle_waiting(Decider& d, TaskNo task, Submission const& what) {
 }
 
 void give_notice(Decider& d, Task const& task) {
+    FITS(task.no != 0);
     std::string const notice = "Task " + task_id(d.state.id, task.no) + ": " +
                                std::string(text(task.status)) +
                                ". Read its output with background_output.";
@@ -114,6 +115,7 @@ void end_task_run(Decider& d, TaskChanged changed, bool notify) {
 }
 
 TaskChanged end_of(Task const& task, TaskStatus first, std::string error) {
+    FITS(task.run > 0);
     TaskChanged changed;
     changed.task = task.no;
     changed.run = task.run;
@@ -240,6 +242,7 @@ void end_wait_without_result(Decider& d, Call const& call) {
 }
 
 void expect_notice(Decider& d, Task const& task) {
+    FITS(d.state.tasks.contains(task.no));
     TaskChanged changed;
     changed.task = task.no;
     changed.status = task.status;

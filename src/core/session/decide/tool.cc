@@ -1,4 +1,5 @@
 #include "session/decide/task.h"
+#include "session/fold/fold.h"
 #include "session/limits.h"
 #include "session/submission.h"
 
@@ -42,6 +43,7 @@ std::string too_large(Decider const& d, Done const& outcome) {
 
 void finish(Decider& d, ToolOutcome const& c, Done const& outcome) {
     CallNo const no = c.pending.call;
+    FITS(d.state.calls.contains(no));
     if (std::string const error = too_large(d, outcome); !error.empty())
         return end_run(d, {no, c.attempt, ErrorReason::failed, {}, error, {}, {}},
                        submitted_error(error).digest);
@@ -51,10 +53,12 @@ void finish(Decider& d, ToolOutcome const& c, Done const& outcome) {
 }
 
 Duration back_off(std::uint32_t attempt) {
+    FITS(attempt <= limits::tool_attempts_max);
     return std::min(limits::retry_max, limits::retry_base * (1 << attempt));
 }
 
 void attempt_failed(Decider& d, Call const& call, ToolOutcome const& c, Failed const& failed) {
+    FITS(call.no == c.pending.call);
     bool const again = failed.nothing_done && call.phase == CallPhase::running &&
                        c.attempt == call.attempt && c.attempt < limits::tool_attempts_max;
     if (!again)
@@ -65,6 +69,7 @@ void attempt_failed(Decider& d, Call const& call, ToolOutcome const& c, Failed c
 
 // Only the loss of the newest attempt counts.
 void attempt_lost(Decider& d, Call const& call, ToolOutcome const& c, InDoubt const& lost) {
+    FITS(call.no == c.pending.call);
     if (call.phase != CallPhase::running || c.attempt != call.attempt) return;
     if (call.spec.terms.crash != CrashPolicy::retry) return doubt(d, call, lost.message);
     if (c.attempt >= limits::tool_attempts_max) {
@@ -77,6 +82,7 @@ void attempt_lost(Decider& d, Call const& call, ToolOutcome const& c, InDoubt co
 }
 
 void pause(Decider& d, Call const& call, ToolOutcome const& c, PauseTerms const& terms) {
+    FITS(call.pending == c.pending);
     if (auto const why = wrong_pause(call, terms); !why.empty()) {
         return end_run(d, {call.no, c.attempt, ErrorReason::failed, {}, why, {}, {}},
                        submitted_error(why).digest);

@@ -504,7 +504,7 @@ private:
     // The decisions of its gates stay valid unless the arguments changed: then all are asked again.
     void resume(Call& call, Submission const& what) const {
         call.resumed = what;
-        call.kept = call.pause->terms.state;
+        call.kept = pause_of(call).terms.state;
         if (!what.approved || what.arguments.is_null()) return;
         call.spec.input = what.arguments;
         call.spec.input_digest = what.arguments_digest;

@@ -152,6 +152,7 @@ void grant_to_program(State& state, Event const& event, AgentGranted const& e) {
 }
 
 void add_permission(State& state, Seq seq, Call const& call, bool approved, bool cancelled) {
+    FITS(call.spec.ask != 0);
     if (!state.turn) return;
     PermissionAnswer verdict{call.no,
                              seq,

@@ -1,6 +1,8 @@
 // Reads a History, and lists the calls that an event is about. history.cc builds it.
 #include "wire/journal/history.h"
 
+#include "base/check.h"
+
 #include <algorithm>
 
 namespace dormouse::wire {
@@ -39,7 +41,11 @@ Json CallView::placeholder_at(Seq seq) const {
     return given && !given->is_null() ? *given : pending;
 }
 
-Json CallView::input_at(Seq seq) const { return *value_at(inputs, seq); }
+Json CallView::input_at(Seq seq) const {
+    Json const* const input = value_at(inputs, seq);
+    CHECK(input);
+    return *input;
+}
 
 PauseView const* History::pause(PendingId const& pending) const {
     auto const call = calls_.find(pending.call);

@@ -1,5 +1,6 @@
 #include "runner/lane/cut.h"
 
+#include "base/check.h"
 #include "session/replay.h"
 
 #include <algorithm>
@@ -199,6 +200,7 @@ std::uint64_t keep_artifacts(Walk const& walk, Place& place, std::vector<Seq>& k
 
 // `now`: the base of the newest cut.
 Cut make_cut(Walk& walk, HistoryBase const& now, Seq redacted) {
+    CHECK(walk.place());
     Place& place = *walk.place();
     Cut out;
     CutHistory& command = out.command;
@@ -325,6 +327,7 @@ void HistoryCutter::next() {
     if (busy_ || waiting_.empty()) return;
     busy_ = true;
     loop_.post(scope_.guard([this] {
+        CHECK(busy_ && !waiting_.empty());
         SessionId const session = *waiting_.begin();
         waiting_.erase(waiting_.begin());
         auto done = [this, session](Result<CutReport> const& cut) {
@@ -338,6 +341,7 @@ void HistoryCutter::next() {
 
 void HistoryCutter::cut(SessionId session, Keep const& keep, bool dry_run, Asker asker,
                         port::Fn<void(Result<CutReport>)> done) {
+    CHECK(done);
     asker.idem_key.clear();  // it is for the request, not for each cut
     step(std::make_shared<Job>(
         Job{session, keep, dry_run, false, std::move(asker), {}, std::move(done)}));

@@ -7,8 +7,22 @@
 
 namespace dormouse::runner {
 
+namespace {
+
+// See port::Append.
+void check(port::Append const& append) {
+    port::Frame const& frame = append.frame;
+    CHECK(frame.count == 0 ? append.drive != port::Drive::none : frame.first == append.after + 1);
+    CHECK(frame.count != 0 || (!append.snapshot && !append.base && !append.rewrite));
+    CHECK(!append.base || append.base->frame.first < frame.first);
+    CHECK(!append.rewrite || append.erase || append.snapshot);
+}
+
+}  // namespace
+
 void JournalWriter::append(port::Append append, Done done) {
     CHECK(done);
+    check(append);
     waiting_.emplace_back(std::move(append), std::move(done));
     if (!std::exchange(busy_, true)) loop_.post(scope_.guard([this] { commit(); }));
 }
@@ -23,6 +37,7 @@ void JournalWriter::commit() {
         dones.push_back(std::move(waiting_.front().second));
         waiting_.pop_front();
     }
+    CHECK(!appends.empty() && appends.size() <= batch_max);
     ++commits_;
     appends_ += appends.size();
     auto use = [this, dones = std::move(dones)](std::vector<port::AppendResult> results) mutable {

@@ -35,6 +35,7 @@ Lane::Lane(SessionId id, LaneServices const& services, bool fresh) : id_(id), se
 }
 
 void Lane::receive(Incoming incoming, Reply reply) {
+    CHECK(reply);
     trace();
     if (inbox_.size() >= inbox_max)
         return reply(fail(Code::overloaded, "Too much waits for this session."));
@@ -48,6 +49,7 @@ void Lane::receive(Incoming incoming, Reply reply) {
 }
 
 void Lane::receive_prepared(Incoming incoming, Reply reply) {
+    CHECK(reply);
     if (inbox_.size() >= inbox_max)
         return reply(fail(Code::overloaded, "Too much waits for this session."));
     inbox_.emplace_back(std::move(incoming), std::move(reply), OnRead{});
@@ -61,6 +63,7 @@ Result<void> Lane::prepare(Command& command, std::size_t output_bytes) {
 }
 
 void Lane::read(OnRead done) {
+    CHECK(done);
     if (inbox_.size() >= inbox_max)
         return done(fail(Code::overloaded, "Too much waits for this session."));
     inbox_.push_back({{}, {}, std::move(done)});
@@ -105,6 +108,7 @@ void Lane::unless_exhausted(std::function<void()> const& step) {
 }
 
 void Lane::loaded(Result<LoadedSession> result) {
+    CHECK(shut_);
     if (!result) return forget(result.error());
     unless_exhausted([&] { take_up_state(std::move(*result)); });
 }
@@ -146,6 +150,7 @@ void Lane::take_up_state(LoadedSession read) {
 }
 
 Adopt Lane::adoption() const {
+    CHECK(state_);
     Adopt out;
     for (auto const& [no, call] : state_->calls) {
         bool const asks = call.phase == CallPhase::gating || call.phase == CallPhase::awaiting_gate;
@@ -283,6 +288,7 @@ void Lane::take_up(OutboxKey const& post, Command const& command, Decision const
 }
 
 void Lane::decide_one(Request& request, Draft& draft) {
+    CHECK(shut_ && state_);
     trace();
     auto const leave = [&](Result<Answer> answer, std::shared_ptr<Attachments> attachments) {
         leaving_.emplace_back(std::move(request), std::move(answer), std::move(attachments));
@@ -303,6 +309,7 @@ void Lane::decide_one(Request& request, Draft& draft) {
 
 void Lane::write_down(Request const& request, Attachments const& attachments,
                       std::vector<InboxItem> const& quarantined, Decision decision, Draft& draft) {
+    CHECK(state_);
     for (OutboxMessage const& post : decision.posts)
         draft.append.posts.push_back(outbox_row(*state_, post, request.incoming.at));
     if (decision.took) take_up(*decision.took, request.incoming.command, decision, draft.append);
@@ -332,6 +339,7 @@ void Lane::write_down(Request const& request, Attachments const& attachments,
 }
 
 void Lane::send(Draft draft) {
+    CHECK(shut_ && state_);
     trace();
     State const& state = *state_;
     CHECK(state.head <= limits::seq_max);
@@ -390,12 +398,14 @@ void Lane::rebuild_rows(port::Append& append) {
 }
 
 void Lane::add_snapshot(port::Append& append) {
+    CHECK(state_);
     append.snapshot =
         port::SnapshotRow{state_->head, wire::snapshot_format, wire::write_state(*state_)};
     snapshots_.taken(append.snapshot->state.size());
 }
 
 void Lane::committed(port::AppendResult durable) {
+    CHECK(shut_ && state_);
     using Cause = port::AppendError::Cause;
     bool const moved = !durable && durable.error().cause == Cause::moved;
     if (moved && moved_ < moved_max) return unless_exhausted([&] { decide_again(); });
@@ -507,6 +517,7 @@ std::optional<std::string> Lane::missing_gate() const {
 }
 
 std::uint64_t Lane::watch(port::Fn<void()> wake) {
+    CHECK(wake);
     watchers_.emplace(++next_watcher_, std::make_shared<port::Fn<void()>>(std::move(wake)));
     return next_watcher_;
 }

@@ -184,6 +184,7 @@ void Lane::forget_state() {
 // the lost history may be made again under the same name, and the first one's outcome is not for
 // it.
 void Lane::drop_lost_effects() {
+    CHECK(shut_);
     std::exchange(history_, std::make_shared<History>())->lost = true;
     for (EffectId const id : std::exchange(running_, {})) services_.effects.stop(id_, id);
     std::erase_if(inbox_, [](Request const& request) { return request.incoming.of_effect; });

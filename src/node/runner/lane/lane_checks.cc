@@ -1,6 +1,8 @@
 // The check of a submission's values, beside the inbox where it takes long.
 #include "runner/lane/lane.h"
 
+#include "base/check.h"
+
 #include <utility>
 
 namespace dormouse::runner {
@@ -9,6 +11,7 @@ using namespace dormouse::session;
 
 // False: the check takes longer. True: nothing happens between the check and the decision.
 bool Lane::check_values(Request& request, Context& context) {
+    CHECK(state_ && !request.on_read);
     Call const* const call = call_to_check(*state_, request.incoming.command, context);
     if (call == nullptr) return true;
     if (!request.check) request.check = std::make_shared<SubmissionCheck>(services_.checks);
@@ -23,11 +26,13 @@ bool Lane::check_values(Request& request, Context& context) {
 
 // The session continues while the values are checked.
 void Lane::set_aside(Request request) {
+    CHECK(request.check);
     auto const aside = std::make_shared<Request>(std::move(request));
     std::shared_ptr<Submit const> const submit(aside,
                                                &std::get<Submit>(aside->incoming.command.body));
     ++checking_;
     aside->check->work(submit, [self = shared_from_this(), aside] {
+        CHECK(self->checking_ > 0);
         --self->checking_;
         self->take_back(std::move(*aside));
     });

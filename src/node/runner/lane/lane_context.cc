@@ -1,6 +1,8 @@
 // The values that a lane adds to a command before it is decided.
 #include "runner/lane/lane.h"
 
+#include "base/check.h"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -54,12 +56,14 @@ std::string Lane::refusal(Command const& command) const {
 
 // A caller without rights for the session's project gets the answer for an unknown session.
 bool Lane::may_touch(Rights const& rights) const {
+    CHECK(state_);
     bool const exists = state_->lifecycle != Lifecycle::none;
     return !exists || rights.projects.empty() ||
            std::ranges::find(rights.projects, state_->project) != rights.projects.end();
 }
 
 Context Lane::context_of(Request& request) const {
+    CHECK(state_);
     Command const& command = request.incoming.command;
     Context out;
     out.at = request.incoming.at;
@@ -85,6 +89,7 @@ Context Lane::context_of(Request& request) const {
 
 // A budget of a day is checked before a step, which an update of a running prompt never begins.
 void Lane::want_totals(Incoming const& incoming, Wanted& wanted) const {
+    CHECK(state_);
     if (std::holds_alternative<AgentReport>(incoming.command.body)) return;
     std::string const& agent = agent_of(*state_, incoming.command);
     BudgetOwner const owner{project_of(*state_, incoming.command), agent};
@@ -98,6 +103,7 @@ void Lane::want_totals(Incoming const& incoming, Wanted& wanted) const {
 // Returns the amounts that the append adds to the sums of its day: the work of all its events, and
 // raises.
 std::vector<port::DayRow> Lane::day_sums(std::vector<wire::RecordPtr> const& records) const {
+    CHECK(state_ && !records.empty());
     std::vector<port::DayRow> out;
     BudgetOwner const owner{state_->project, state_->agent};
     std::int64_t const day = day_of(records.back()->event.at);

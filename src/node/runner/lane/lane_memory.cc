@@ -1,5 +1,7 @@
 #include "runner/lane/lane.h"
 
+#include "base/check.h"
+
 // The memory of a lane besides the state: its newest records, and what it has closed.
 namespace dormouse::runner {
 
@@ -60,7 +62,9 @@ void Lane::forget_oldest() {
     std::size_t gone = 0;
     while (recent_.size() - gone > recent_max ||
            (recent_bytes_ > recent_bytes_max && recent_.size() - gone > 1)) {
-        recent_bytes_ -= weight_of(*recent_[gone++]);
+        std::size_t const weight = weight_of(*recent_[gone++]);
+        CHECK(recent_bytes_ >= weight);
+        recent_bytes_ -= weight;
     }
     recent_.erase(recent_.begin(), recent_.begin() + static_cast<std::ptrdiff_t>(gone));
 }
@@ -87,6 +91,7 @@ void Lane::remember_closed(Event const& event) {
 
 // Combines what the store had with what this lane has closed since.
 Found Lane::found_for(Command const& command, Found fetched) const {
+    CHECK(state_);
     Wanted const wanted = session::wanted(*state_, command);
     if (wanted.receipt) {
         auto const key = std::pair(wanted.receipt->call, wanted.receipt->generation);

@@ -1,6 +1,8 @@
 // Standing rules: those that may answer a question, and those that an append makes and uses.
 #include "runner/lane/lane.h"
 
+#include "base/check.h"
+
 #include <utility>
 
 namespace dormouse::runner {
@@ -10,6 +12,7 @@ using namespace dormouse::session;
 // Looked up at the moment of the decision, so a rule that was revoked before answers nothing. An
 // append that used it earlier is written before the revocation, by the same thread.
 MatchingRules Lane::rules_for(Command const& command) const {
+    CHECK(state_);
     auto const* const outcome = std::get_if<GateOutcome>(&command.body);
     auto const* const terms = outcome ? std::get_if<PauseTerms>(&outcome->what) : nullptr;
     if (!terms || !terms->definition) return {};

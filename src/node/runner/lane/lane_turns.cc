@@ -1,4 +1,6 @@
 #include "runner/lane/lane.h"
+
+#include "base/check.h"
 #include "runner/read/read_view.h"
 
 #include <utility>

@@ -36,6 +36,7 @@ void Loads::ask() {
 }
 
 void Loads::ask(std::size_t place) {
+    CHECK(!waiting_.empty() && !busy_.at(place));
     auto const end =
         waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(waiting_.size(), at_once));
     auto asked = std::make_shared<std::vector<Question>>(std::make_move_iterator(waiting_.begin()),

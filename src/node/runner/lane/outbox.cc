@@ -55,6 +55,7 @@ void Outbox::scan() {
 
 void Outbox::scanned(std::uint64_t doubts, std::uint32_t limit,
                      Result<std::vector<port::OutboxRow>> found) {
+    CHECK(scanning_ && doubts <= doubts_);
     scanning_ = false;
     if (!found) return;
     bool const all = found->size() < limit;
@@ -66,6 +67,7 @@ void Outbox::scanned(std::uint64_t doubts, std::uint32_t limit,
 }
 
 void Outbox::begin(Pair const& pair) {
+    CHECK(queues_.contains(pair));
     if (on_their_way_ >= in_transit_max) return ready_.push_back(pair);
     ++on_their_way_;
     attempt(pair);
@@ -121,6 +123,7 @@ void Outbox::deliver(Pair const& pair) {
 }
 
 void Outbox::give(Pair const& pair, Deliver command) {
+    CHECK(command.key.from == pair.first);
     send_(
         pair.second, std::move(command), {ActorType::session, pair.first.text()},
         scope_.guard([this, pair](Result<Answer> answer) { delivered(pair, std::move(answer)); }));
@@ -160,6 +163,7 @@ void Outbox::sent_back(Pair const& pair, Result<Answer> answer) {
 // A row that could not be removed is found by the next scan and is a duplicate then.
 void Outbox::next(Pair const& pair, bool remove) {
     auto const queue = queues_.find(pair);
+    CHECK(queue != queues_.end() && !queue->second.empty());
     port::OutboxKey const done = queue->second.front().key;
     queue->second.pop_front();
     unreadable_.erase(pair);
