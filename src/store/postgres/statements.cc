@@ -7,6 +7,11 @@ namespace {
 
 using port::in_order;
 
+// Of the database's history: another one after the promotion of a standby.
+#define TIMELINE                                \
+    "CASE WHEN pg_is_in_recovery() THEN 0 ELSE" \
+    " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END"
+
 constexpr auto writes = in_order<Write>({
     {Write::free_writers,
      "UPDATE writers SET epoch = NULL, incarnation = NULL WHERE epoch IS NOT NULL"},
@@ -31,6 +36,15 @@ constexpr auto writes = in_order<Write>({
      "   ORDER BY p.no, p.seq, p.n FOR UPDATE OF p SKIP LOCKED)"
      " UPDATE posts p SET next_at = $5 FROM due"
      " WHERE p.no = due.no AND p.seq = due.seq AND p.n = due.n RETURNING p.no, p.seq, p.n"},
+    {Write::note_timeline,
+     "INSERT INTO meta(name, value) SELECT 'timeline', " TIMELINE " ON CONFLICT (name) DO NOTHING"},
+    // Only the process that stores the new timeline raises a number, once: of any writer, because
+    // each takes numbers above those of all. One that is in a call is waited for.
+    {Write::raise_feed,
+     "WITH other AS (UPDATE meta SET value = " TIMELINE
+     "   WHERE name = 'timeline' AND value <> " TIMELINE " RETURNING value)"
+     " UPDATE writers w SET n = ((SELECT max(x.n) >> 8 FROM writers x) + $1) << 8 | w.slot"
+     " WHERE w.slot = (SELECT min(x.slot) FROM writers x) AND EXISTS (SELECT FROM other)"},
     {Write::newest_call,
      "SELECT batch, statuses FROM writers WHERE slot = $1 AND incarnation = $2 FOR UPDATE"},
     {Write::append,
@@ -74,10 +88,6 @@ constexpr auto writes = in_order<Write>({
     "o.attempts,"                                                                         \
     " o.last_status, o.last_error, o.delivered, o.sum, o.data "
 #define POST_SENDER " JOIN sessions s ON s.no = o.no "
-// Of the database's history: another one after the promotion of a standby.
-#define TIMELINE                                \
-    "CASE WHEN pg_is_in_recovery() THEN 0 ELSE" \
-    " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END"
 #define GIVEN_UP \
     " state > 1 AND next_at < $1 AND created < $1 AND kind <> 'session' AND kind <> 'held'"
 

@@ -64,6 +64,35 @@ TEST_F(SharedFeed, EntriesAboveAWriterInACall_AreWithheld) {
     EXPECT_THAT(rows_of(*b_, place), testing::ElementsAre("1/1", "2/1", "2/2"));
 }
 
+// The entries of the former primary that the standby lacks have numbers that readers know: entries
+// with the same numbers would be passed over.
+TEST_F(SharedFeed, PromotedStandbyWithoutTheNewestEntries_GivesLargerNumbers) {
+    write(*a_, create(1, "acme"));
+    write(*b_, create(2, "acme"));
+    write(*a_, append(2, 1));
+    std::uint64_t after = 0;
+    ASSERT_THAT(rows_of(*b_, after), testing::ElementsAre("1/1", "2/1", "2/2"));
+    // The newest append is lost, and the history of the database another one.
+    sql("DELETE FROM journal WHERE no = 2 AND first = 2;"
+        "DELETE FROM feed WHERE first = 2;"
+        "UPDATE sessions s SET head = 1, stamp = (SELECT sum FROM journal j WHERE j.no = 2)"
+        "  WHERE s.no = 2;"
+        "UPDATE writers SET n = (SELECT max(n) FROM feed);"
+        "UPDATE meta SET value = value + 1 WHERE name = 'timeline';"
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+        "  WHERE application_name LIKE 'dormouse/%'");
+    auto place = after;
+    write(*a_, append(2, 1));
+    write(*b_, append(1, 1));
+    EXPECT_THAT(rows_of(*a_, place), testing::ElementsAre("2/2", "1/2"));
+    auto const timeline = number("SELECT value FROM meta WHERE name = 'timeline'");
+    auto const head = number("SELECT max(n) >> 8 FROM writers");
+    EXPECT_GT(head, static_cast<std::int64_t>(after >> 8U) + 100'000);
+    EXPECT_LT(head, 200'000) << "raised once, though both connected again";
+    EXPECT_EQ(timeline, number("SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))"
+                               "::bit(32)::bigint"));
+}
+
 // Appends until `count` were written, to sessions that the other writers change too.
 void append_some(PostgresStore& store, int count, std::uint64_t seed) {
     std::map<std::uint64_t, Seq> heads;

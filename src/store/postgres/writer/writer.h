@@ -97,6 +97,9 @@ private:
     // Returns the result of the call that was sent last; nullopt: it was not made and will not be.
     [[nodiscard]] Answer<std::optional<Statuses>> resolve();
     [[nodiscard]] Answer<Connection*> reconnect();
+    // On each new connection, before any call: after the promotion of a standby, numbers of the
+    // feed begin above those that the former primary had given and the standby lacks.
+    [[nodiscard]] Answer<void> skip_lost_numbers(Connection& connection);
     [[nodiscard]] Failure fence();
     // A call that may be made again if its answer was lost. Returns the rows of the last one.
     [[nodiscard]] Result<Rows> repeatable(std::span<Call const> calls);
@@ -113,7 +116,8 @@ private:
     Catalogue catalogue_;
     Registration me_;
     WriterOptions options_;
-    Epoch joined_ = 0;  // since join(): appends of earlier epochs are refused
+    std::uint64_t looked_ = 0;  // the connection of skip_lost_numbers(), as Session::made() counts
+    Epoch joined_ = 0;          // since join(): appends of earlier epochs are refused
     std::atomic<bool> fenced_ = false;
     std::atomic<std::int64_t> slot_ = me_.slot;
 };
