@@ -151,6 +151,15 @@ class Nodes(Database):
         self.addCleanup(listed.close)
         self.assertEqual(listed.get('/api/pending', Cookie=cookie).status, 200)
 
+    def test_tokens_of_one_are_listed_by_the_other_at_once(self):
+        for n in range(10):
+            made = self.a.post('/api/tokens', {'name': f'ci{n}', 'role': 'answer'})['token']['id']
+            ids = lambda server: [one['id'] for one in server.get('/api/tokens')['items']]
+            self.assertIn(made, ids(self.b))
+            self.assertEqual(self.b.delete('/api/tokens/' + made).status, 204)
+            self.assertNotIn(made, ids(self.a))
+            self.assertEqual(self.a.delete('/api/tokens/' + made).status, 404)
+
     def test_unknown_tokens_are_refused(self):
         statuses = {self.answers(self.b, f'dmt_unknown{n}') for n in range(30)}
         self.assertLessEqual(statuses, {401, 429})
@@ -291,10 +300,33 @@ class Sent(Database):
 
 
 class Ruled(Database):
-    def test_rule_of_one_answers_on_the_other_until_it_is_revoked(self):
+    def both(self):
         rules = RULES % {'gate': '', 'ask': 'Deploy?', 'tool': ''}
         text = f'[store]\nurl = "{self.url()}"\n{rules}'
-        a, b = (self.configured(text) for _ in range(2))
+        return (self.configured(text) for _ in range(2))
+
+    def test_rule_and_its_uses_are_the_same_on_both_at_once(self):
+        a, b = self.both()
+        listed = lambda server: server.get('/api/rules')['items']
+        for n in range(5):
+            call, = a.open_calls(a.create(f'deploy {n}', agent='ops')['id'])
+            self.assertEqual(a.decide(call, True, rule={'scope': 'project'}).status, 200)
+            self.assertEqual(len(listed(b)), 1)
+            for server in (a, b):
+                session = server.create(f'deploy {n}', agent='ops')['id']
+                self.assertEqual(server.open_calls(session), [], 'listed, so it answers')
+            self.assertEqual(listed(a), listed(b))
+            rule, = listed(a)
+            self.assertEqual(rule['uses'], 2)
+            self.assertEqual(b.delete('/api/rules/' + rule['id']).status, 204)
+            self.assertEqual(listed(a), [])
+            self.assertEqual(a.delete('/api/rules/' + rule['id']).status, 404)
+            call, = a.open_calls(a.create(f'deploy {n}', agent='ops')['id'])
+            self.assertEqual(a.decide(call, False).status, 200)
+        self.assertEqual([a.term(), b.term()], [0, 0])
+
+    def test_rule_of_one_answers_on_the_other_until_it_is_revoked(self):
+        a, b = self.both()
         asked = lambda server: server.open_calls(server.create('deploy shop', agent='ops')['id'])
         call, = asked(a)
         self.assertEqual(a.decide(call, True, rule={'scope': 'project'}).status, 200)

@@ -13,6 +13,7 @@ constexpr Duration ask_again_after{10};
 constexpr Duration missing_holds{1'000};
 constexpr std::size_t missing_max = 10'000;
 constexpr std::size_t look_ups_max = 256;  // at the same time
+constexpr std::size_t reads_max = 20;      // for one refresh
 
 }  // namespace
 
@@ -25,9 +26,17 @@ std::shared_ptr<void> SharedAccess::changing() {
     return {own_.get(), [own = own_](void*) { ++own->ended; }};
 }
 
+void SharedAccess::refresh(Done done) {
+    if (!services_.find_token) return done({});
+    next_.push_back({std::move(done)});
+    read();
+}
+
+// A read that is under way may be older than a refresh.
 void SharedAccess::read() {
     again_ = reading_;
     if (std::exchange(reading_, true)) return;
+    refreshes_ = std::exchange(next_, {});
     auto question = [](port::Store& store) -> Result<Access> {
         auto tokens = store.tokens();
         if (!tokens) return std::unexpected(std::move(tokens.error()));
@@ -50,12 +59,29 @@ void SharedAccess::read_later() {
 // although it is gone. That includes a change that was under way when the store was asked.
 void SharedAccess::take(Changes const& before, Result<Access> const& access) {
     reading_ = false;
-    if (!access || before.begun != before.ended || before != *own_) return read_later();
+    auto const refreshes = std::exchange(refreshes_, {});
+    if (!access) {
+        for (Refresh const& one : refreshes) one.done(std::unexpected(access.error()));
+        return read_later();
+    }
+    if (before.begun != before.ended || before != *own_) return refresh_again(refreshes);
     services_.gate.tokens().replace_stored(access->tokens);
     services_.gate.devices().replace(access->devices);
     services_.runner.rules().replace(access->rules);
     changed_();
     if (std::exchange(again_, false)) read();
+    for (Refresh const& one : refreshes) one.done({});
+}
+
+void SharedAccess::refresh_again(std::vector<Refresh> refreshes) {
+    read_later();
+    for (Refresh& one : refreshes) {
+        if (++one.reads < reads_max) {
+            next_.push_back(std::move(one));
+        } else {
+            one.done({});
+        }
+    }
 }
 
 bool SharedAccess::was_missing(Sha256 const& digest) const {
@@ -121,6 +147,13 @@ void SharedAccess::end_look_up(Sha256 const& digest, Result<void> const& result)
     auto waiting = looking_up_.extract(digest);
     if (waiting.empty()) return;
     for (Done const& done : waiting.mapped()) done(result);
+}
+
+void with_newest_access(Api& api, ExchangePtr const& x, std::function<void()> then) {
+    api.shared_access().refresh([x, then = std::move(then)](Result<void> const& done) {
+        if (!done) return x->fail(done.error());
+        then();
+    });
 }
 
 }  // namespace dormouse::http

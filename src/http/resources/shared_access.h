@@ -17,6 +17,8 @@
 
 namespace dormouse::http {
 
+class Api;
+struct Exchange;
 struct HttpRequest;
 struct Services;
 
@@ -32,14 +34,18 @@ public:
     // ignored.
     [[nodiscard]] std::shared_ptr<void> changing();
 
+    using Done = std::function<void(Result<void>)>;
+    // Calls `done` when what other processes changed before this call is in memory; the error: the
+    // store did not answer. At once if no other process uses the store.
+    void refresh(Done done);
+
     // Whether the request has a token or cookie that this process does not know and that another
     // one may have made a moment ago: look_up() finds out. False while its address has sent too
     // many bad ones.
     [[nodiscard]] bool is_unsure(HttpRequest const& head) const;
     // For a secret of this kind (port::TokenRow::kind). `done` is called when the secret
     // is known, or nobody has made it; the error: the store did not answer.
-    void look_up(std::string const& kind, std::string_view secret,
-                 std::function<void(Result<void>)> done);
+    void look_up(std::string const& kind, std::string_view secret, Done done);
 
 private:
     // How many changes by this process have begun and ended.
@@ -53,7 +59,10 @@ private:
         std::vector<port::DeviceRow> devices;
         std::vector<port::RuleRow> rules;
     };
-    using Done = std::function<void(Result<void>)>;
+    struct Refresh {
+        Done done;
+        std::size_t reads = 0;  // that did not count, because this process changed something
+    };
     [[nodiscard]] bool was_missing(Sha256 const& digest) const;
     void note_missing(Sha256 const& digest);
     void ask_for(Sha256 const& digest);
@@ -63,16 +72,22 @@ private:
     void read();
     void read_later();
     void take(Changes const& before, Result<Access> const& access);
+    void refresh_again(std::vector<Refresh> refreshes);
 
     Services& services_;
     std::function<void()> const changed_;
     std::optional<std::uint64_t> known_changes_ = {};
     bool reading_ = false;
-    bool again_ = false;  // there were changes while it was being read
+    bool again_ = false;              // there were changes while it was being read
+    std::vector<Refresh> refreshes_;  // wait for the read that is under way
+    std::vector<Refresh> next_;       // wait for the one after it
     std::shared_ptr<Changes> const own_ = std::make_shared<Changes>();
     std::map<Sha256, std::vector<Done>> looking_up_;  // who waits for an answer of the store
     std::map<Sha256, Duration> missing_;              // when the store did not have it
     Scope scope_;
 };
+
+// Runs `then` after a refresh; answers with the error if the store does not.
+void with_newest_access(Api& api, std::shared_ptr<Exchange> const& x, std::function<void()> then);
 
 }  // namespace dormouse::http

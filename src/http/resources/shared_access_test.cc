@@ -61,6 +61,9 @@ protected:
     bool knows(std::string const& id) {
         return gate.tokens().find("token", "secret of " + id) != nullptr;
     }
+    void refresh() {
+        access.refresh([this](Result<void> const& done) { answers.push_back(bool(done)); });
+    }
     void look_up(std::string const& id) {
         access.look_up("token", "secret of " + id,
                        [this](Result<void> const& done) { answers.push_back(bool(done)); });
@@ -155,6 +158,57 @@ TEST_F(SharedAccessTest, RevokedElsewhereWhileLookedUp_IsRefusedSoon) {
     loop.advance(Duration(200));
     reads.answer();
     EXPECT_FALSE(knows("tok_a"));
+}
+
+TEST_F(SharedAccessTest, Refresh_KnowsWhatOthersChangedBeforeIt) {
+    store("tok_a");
+    refresh();
+    EXPECT_TRUE(answers.empty());
+    reads.answer();
+    EXPECT_TRUE(knows("tok_a"));
+    EXPECT_EQ(answers, std::vector{true});
+}
+
+TEST_F(SharedAccessTest, RefreshWhileTheStoreIsRead_WaitsForTheNextRead) {
+    access.on_heartbeat(1);
+    store("tok_a");
+    refresh();
+    reads.answer();
+    EXPECT_TRUE(answers.empty()) << "it was read before the change";
+    reads.answer();
+    EXPECT_TRUE(knows("tok_a"));
+    EXPECT_EQ(answers, std::vector{true});
+}
+
+TEST_F(SharedAccessTest, RefreshWhileThisProcessChanges_IsReadAgain) {
+    auto change = access.changing();
+    refresh();
+    store("tok_a");
+    change.reset();
+    reads.answer();
+    EXPECT_TRUE(answers.empty());
+    loop.advance(Duration(100));
+    reads.answer();
+    EXPECT_TRUE(knows("tok_a"));
+    EXPECT_EQ(answers, std::vector{true});
+}
+
+TEST_F(SharedAccessTest, RefreshWhileThisProcessAlwaysChanges_EndsAfterTwentyReads) {
+    auto const change = access.changing();
+    refresh();
+    for (int reads_done = 0; reads_done < 20; ++reads_done) {
+        EXPECT_TRUE(answers.empty());
+        reads.answer();
+        loop.advance(Duration(100));
+    }
+    EXPECT_EQ(answers, std::vector{true});
+}
+
+TEST_F(SharedAccessTest, RefreshOfTheOnlyProcess_ReadsNothing) {
+    services.find_token = {};
+    refresh();
+    EXPECT_EQ(answers, std::vector{true});
+    EXPECT_EQ(reads.held(), 0U);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "http/resources/devices/device_changes.h"
 #include "http/resources/devices/device_fields.h"
 #include "http/resources/devices/handlers.h"
+#include "http/resources/shared_access.h"
 #include "http/resources/tokens/token_changes.h"
 
 #include "base/text/text.h"
@@ -70,15 +71,19 @@ port::DeviceRow read_device(Api& api, Body& body) {
     return row;
 }
 
-}  // namespace
-
-void list_devices(Api& api, ExchangePtr const& x) {
+void list_known_devices(Api& api, ExchangePtr const& x) {
     drop_expired(api);
     DeviceList out;
     if (auto const& push = api.services().push) out.key = base64url(push->key);
     for (auto& row : api.services().gate.devices().of(x->principal->row.name))
         out.items.push_back(source_of(std::move(row), *x->principal));
     x->json(200, object_text(out));
+}
+
+}  // namespace
+
+void list_devices(Api& api, ExchangePtr const& x) {
+    with_newest_access(api, x, [&api, x] { list_known_devices(api, x); });
 }
 
 void create_device(Api& api, ExchangePtr const& x) {
@@ -102,10 +107,12 @@ void create_device(Api& api, ExchangePtr const& x) {
 }
 
 void delete_device(Api& api, ExchangePtr const& x) {
-    if (!find_own(api, x)) return x->fail(not_found());
-    remove_device(api, "device_removed", x->by, x->params[0], [x](Result<void> done) {
-        if (!done) return x->fail(done.error());
-        x->empty(204);
+    with_newest_access(api, x, [&api, x] {
+        if (!find_own(api, x)) return x->fail(not_found());
+        remove_device(api, "device_removed", x->by, x->params[0], [x](Result<void> done) {
+            if (!done) return x->fail(done.error());
+            x->empty(204);
+        });
     });
 }
 
@@ -141,9 +148,7 @@ void send_test(Api& api, ExchangePtr const& x, webhook::ServiceRequest made, boo
     (void)api.services().client->start(std::move(request), std::move(callbacks));
 }
 
-}  // namespace
-
-void test_device(Api& api, ExchangePtr const& x) {
+void test_known_device(Api& api, ExchangePtr const& x) {
     Services& services = api.services();
     port::DeviceRow const* const row = find_own(api, x);
     auto const device = row ? push_device_of(api, row->id) : std::nullopt;
@@ -161,6 +166,12 @@ void test_device(Api& api, ExchangePtr const& x) {
                                          webhook::push_test_message(row->id), random);
     if (!request) return x->fail(request.error());
     send_test(api, x, *std::move(request), way.public_only);
+}
+
+}  // namespace
+
+void test_device(Api& api, ExchangePtr const& x) {
+    with_newest_access(api, x, [&api, x] { test_known_device(api, x); });
 }
 
 }  // namespace dormouse::http

@@ -43,10 +43,8 @@ void drop_expired(Api& api, std::vector<runner::Rules::Entry> const& all) {
     }
 }
 
-}  // namespace
-
 // At most Rules::most of a project: there are no pages.
-void list_rules(Api& api, ExchangePtr const& x) {
+void list_known_rules(Api& api, ExchangePtr const& x) {
     auto const project = x->request.query_value("project").value_or("default");
     auto all = api.services().runner.rules().all();
     std::erase_if(all, [&](auto const& entry) { return entry.rule->project != project; });
@@ -59,7 +57,7 @@ void list_rules(Api& api, ExchangePtr const& x) {
     x->json(200, list_text(items, {}));
 }
 
-void delete_rule(Api& api, ExchangePtr const& x) {
+void delete_known_rule(Api& api, ExchangePtr const& x) {
     auto const* const found = api.services().runner.rules().find(x->params[0]);
     bool const mine = found && (!x->principal || x->principal->is_for(found->rule->project));
     if (!mine) return x->fail(not_found());
@@ -68,6 +66,17 @@ void delete_rule(Api& api, ExchangePtr const& x) {
         if (!done) return x->fail(done.error());
         x->empty(204);
     });
+}
+
+}  // namespace
+
+// Other servers count uses, too.
+void list_rules(Api& api, ExchangePtr const& x) {
+    with_newest_access(api, x, [&api, x] { list_known_rules(api, x); });
+}
+
+void delete_rule(Api& api, ExchangePtr const& x) {
+    with_newest_access(api, x, [&api, x] { delete_known_rule(api, x); });
 }
 
 }  // namespace dormouse::http

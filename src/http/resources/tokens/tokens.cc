@@ -1,3 +1,4 @@
+#include "http/resources/shared_access.h"
 #include "http/resources/tokens/handlers.h"
 #include "http/resources/tokens/token_changes.h"
 #include "http/resources/tokens/token_fields.h"
@@ -15,12 +16,34 @@ std::optional<Error> refuse_more(Api& api) {
     return Error{Code::wrong_state, "There are 10,000 tokens; revoke some.", {}, 0};
 }
 
+void delete_known_token(Api& api, ExchangePtr const& x) {
+    auto const principal = api.services().gate.tokens().find_id(x->params[0]);
+    if (!principal) return x->fail(not_found());
+    if (principal->built_in) {
+        return x->fail({Code::wrong_state,
+                        principal->row.id == "env"
+                            ? "The token comes from $DORMOUSE_TOKEN. Restart the server without it "
+                              "to revoke it."
+                            : "This is the data directory's file `token`; delete it and start the "
+                              "server again, and it makes another one.",
+                        {},
+                        0});
+    }
+    change_tokens(api, {"token_revoked", x->by}, {.drop = x->params[0]}, [x](Result<void> done) {
+        if (!done && done.error().code == Code::conflict) return x->fail(not_found());
+        if (!done) return x->fail(done.error());
+        x->empty(204);
+    });
+}
+
 }  // namespace
 
 void list_tokens(Api& api, ExchangePtr const& x) {
-    auto const all = api.services().gate.tokens().all();
-    auto const objects = all | std::views::transform([](auto const& one) { return Ref(*one); });
-    x->json(200, list_text(objects, {}));
+    with_newest_access(api, x, [&api, x] {
+        auto const all = api.services().gate.tokens().all();
+        auto const objects = all | std::views::transform([](auto const& one) { return Ref(*one); });
+        x->json(200, list_text(objects, {}));
+    });
 }
 
 // Returns the token of the caller, for the page.
@@ -46,23 +69,7 @@ void create_token(Api& api, ExchangePtr const& x) {
 }
 
 void delete_token(Api& api, ExchangePtr const& x) {
-    auto const principal = api.services().gate.tokens().find_id(x->params[0]);
-    if (!principal) return x->fail(not_found());
-    if (principal->built_in) {
-        return x->fail({Code::wrong_state,
-                        principal->row.id == "env"
-                            ? "The token comes from $DORMOUSE_TOKEN. Restart the server without it "
-                              "to revoke it."
-                            : "This is the data directory's file `token`; delete it and start the "
-                              "server again, and it makes another one.",
-                        {},
-                        0});
-    }
-    change_tokens(api, {"token_revoked", x->by}, {.drop = x->params[0]}, [x](Result<void> done) {
-        if (!done && done.error().code == Code::conflict) return x->fail(not_found());
-        if (!done) return x->fail(done.error());
-        x->empty(204);
-    });
+    with_newest_access(api, x, [&api, x] { delete_known_token(api, x); });
 }
 
 }  // namespace dormouse::http
