@@ -26,6 +26,14 @@ void fit(port::AgentTerms const& agents, port::ModelRequest& request) {
     if (tokens) wire::fit(request.view, *tokens);
 }
 
+// Polls have no driver. Those of another process's share are left to it, until they are as late as
+// what Runner::is_for_another() takes from others.
+constexpr Duration poll_elsewhere_limit{3'000};
+
+Duration poll_delay(port::Nodes const& nodes, SessionId session) {
+    return nodes.has_share(session.number()) ? Duration(0) : poll_elsewhere_limit;
+}
+
 }  // namespace
 
 void Lane::dispatch() {
@@ -47,7 +55,8 @@ void Lane::dispatch() {
     for (auto const& [id, effect] : effects) {
         if (running_.insert(id).second) starting.push_back(effect);
     }
-    for (auto const& [id, effect] : polls) {
+    Time const polled_until = host_.now() - poll_delay(host_.nodes(), id_);
+    for (auto const& [id, effect] : due_polls(*state_, polled_until)) {
         // the others start when these are done
         if (running_.size() >= limits::outstanding_max) break;
         if (running_.insert(id).second) starting.push_back(effect);
@@ -95,12 +104,12 @@ std::optional<Time> Lane::model_until() const {
     return services_.effects.model_until(id_, {state_->turn->request->since, 0});
 }
 
-// nullopt: this process does it already, or does it when another poll ends.
+// When this process does it. nullopt: it does it already, or when another poll ends.
 std::optional<Time> Lane::time_of(Timer const& timer) const {
     if (timer.kind == TimerKind::poll) {
         EffectId const id{state_->calls.at(timer.call).pause->polled, timer.call};
         bool const starts = !running_.contains(id) && running_.size() < limits::outstanding_max;
-        return starts ? std::optional(timer.at) : std::nullopt;
+        return starts ? std::optional(timer.at + poll_delay(host_.nodes(), id_)) : std::nullopt;
     }
     if (timer.kind != TimerKind::give_up || timer.call != 0) return timer.at;
     return std::max(timer.at, model_until().value_or(timer.at));

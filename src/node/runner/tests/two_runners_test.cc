@@ -394,6 +394,23 @@ TEST_F(TwoRunners, DueSession_IsTickedByTheOneThatHasItsShare) {
     EXPECT_EQ(stored().waiting, 0U) << "overdue: anybody's";
 }
 
+// Both have the session in memory, and the poll is due before they scan again.
+TEST_F(TwoRunners, DuePoll_IsMadeByTheOneThatHasItsShare) {
+    begin({job()});
+    PauseTerms terms;
+    terms.poll_every = Duration(1'500);
+    a.effects.finish(terms);
+    loop.run();
+    EXPECT_EQ(b.ask(session, Change{"a title", {}, {}, {}}), "applied");
+    EXPECT_EQ(a.ask(session, Change{"another", {}, {}, {}}), "applied");
+    a.nodes.share = false;
+    loop.advance(Duration(3'000));
+    EXPECT_EQ(a.effects.polled.size(), 0U);
+    EXPECT_EQ(b.effects.polled.size(), 1U);
+    loop.advance(Duration(2'000));
+    EXPECT_EQ(a.effects.polled.size(), 1U) << "overdue: anybody's";
+}
+
 TEST_F(TwoRunners, FencedServer_JoinsAgainAndItsOutcomesAreOffered) {
     begin({with_policy(plain(), CrashPolicy::never)});
     Epoch const before = a.nodes.epoch();
