@@ -8,7 +8,7 @@ import subprocess
 
 import npm
 from acp import Programs
-from dormouse import BINARY, Case, leave_out, main, run
+from dormouse import BINARY, Alone, Case, leave_out, main, run
 from rpc_peer import Peer, Refused
 from tools_by_config import HELD, Tools, eventually
 
@@ -81,6 +81,8 @@ class Editor(Peer):
 
 
 class Face(Case):
+    kind = Alone
+
     def editor(self, *words, **more):
         editor = Editor(self.server, *words, **more)
         self.addCleanup(editor.kill)

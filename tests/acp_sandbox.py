@@ -6,7 +6,7 @@ import pathlib
 import shutil
 
 from acp import Programs
-from dormouse import ROOT, Server, children_of, leave_out, main, run, wait_for
+from dormouse import ROOT, Alone, children_of, leave_out, main, run, wait_for
 
 
 class Confined(Programs):
@@ -95,7 +95,7 @@ class DataInItsFolder(Confined):
         self.link.symlink_to(self.work)
         data = self.link / 'data'
         self.data = self.work / 'data'
-        self.server = Server('--config', str(self.folder / 'dormouse.toml'), directory=data,
+        self.server = Alone('--config', str(self.folder / 'dormouse.toml'), directory=data,
                              env={'FAKE_STATE': str(self.state)})
         self.addCleanup(self.server.clean)
 

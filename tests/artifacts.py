@@ -4,11 +4,10 @@ their session is deleted; reads return the bytes that were sent (rule 13)."""
 import hashlib
 import http.client
 import json
-import pathlib
-import sqlite3
 import threading
 
-from dormouse import Case, Client, main, run
+from dormouse import Case, Client, main
+from stored import STORE
 
 TEXT = 'ä line of a log\n' * 150_000  # 2.4 MB
 BYTES = TEXT.encode()
@@ -204,20 +203,17 @@ class Refused(Artifacts):
 
 
 class Damaged(Artifacts):
-    def change(self, statement):
+    def damage(self, statement):
         self.assertEqual(self.server.term(), 0)
-        database = sqlite3.connect(pathlib.Path(self.server.directory, 'dormouse.db'))
-        with database:
-            self.assertEqual(database.execute(statement).rowcount, 1)
-        database.close()
-
-    def verify(self):
-        return run('verify', '--data', self.server.directory, '--json')
+        self.assertEqual(len(self.server.select('SELECT * FROM artifacts')), 1)
+        self.server.change(statement)
 
     def test_damaged_bytes_are_never_served_verify_names_them(self):
         session, artifact = self.kept()
-        self.change("UPDATE artifacts SET data = zeroblob(length(data))")
-        report = self.verify()
+        zeros = {'sqlite': 'zeroblob(length(data))',
+                 'postgres': "decode(repeat('00', length(data)), 'hex')"}[STORE]
+        self.damage(f'UPDATE artifacts SET data = {zeros}')
+        report = self.server.checked('--json')
         self.assertEqual(report.returncode, 1, report)
         self.assertIn('artifact', report.stdout)
         self.assertIn(session, report.stdout)
@@ -227,8 +223,8 @@ class Damaged(Artifacts):
 
     def test_missing_bytes_are_named(self):
         _, artifact = self.kept()
-        self.change('DELETE FROM artifacts')
-        report = self.verify()
+        self.damage('DELETE FROM artifacts')
+        report = self.server.checked('--json')
         self.assertEqual(report.returncode, 1, report)
         self.assertIn('missing', report.stdout)
         self.server.start()

@@ -397,6 +397,8 @@ class Large(Bad):
 class Start(Bad):
     """Starts that are refused, with one line that says why."""
 
+    arguments = ('--store', 'sqlite')  # in the directory that the tests damage
+
     def refused(self, *arguments, env=None, exits=None):
         ended = run('serve', *arguments, timeout=20, env=env)
         self.assertNotIn(ended.returncode, (0, -signal.SIGSEGV, -signal.SIGABRT), ended)

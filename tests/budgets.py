@@ -288,12 +288,13 @@ class Budgets(BudgetCase):
         self.assertEqual(self.server.said(session), 'deploy A: live')
 
     def test_inbox_metrics_and_audit_have_it(self):
-        _, call = self.reached()
+        with self.server.alone():
+            _, call = self.reached()
+            text = self.server.get('/metrics').raw.decode()
+        self.assertIn('dormouse_calls_paused_total{reason="budget"} 1', text)
         inbox = self.server.items('/async-tool/pending?view=inbox')
         self.assertEqual([c['id'] for c in inbox], [call['id']])
         self.assertTrue(inbox[0]['mine'])
-        text = self.server.get('/metrics').raw.decode()
-        self.assertIn('dormouse_calls_paused_total{reason="budget"} 1', text)
         self.assertStatus(self.raised_by(call, 7), 200)
         audited = self.server.items('/api/audit?type=budget_raised')
         self.assertEqual([one['line']['amount'] for one in audited], [7])

@@ -219,9 +219,11 @@ class Server(Stored):
 
     def _start_beside(self):
         if not self.beside:
-            named = [] if '--store' in self.arguments else ['--store', self.store, '--relaxed']
-            self.beside = Beside(*self.arguments, *named, start=False)
-            self.beside.environment = self.environment
+            self.beside = Beside(start=False)
+        named = [] if '--store' in self.arguments else ['--store', self.store, '--relaxed']
+        self.beside.arguments = [*self.arguments, *named]
+        self.beside.store = self.store
+        self.beside.environment = self.environment
         self.beside.ahead = self.ahead
         self.beside.start()
 
@@ -297,6 +299,23 @@ class Server(Stored):
         if self.beside:
             return AlternatingClient([self.port, self.beside.port], self.token, timeout)
         return Client(self.port, self.token, timeout)
+
+    @contextlib.contextmanager
+    def alone(self):
+        """Meanwhile its clients send to it only, not also to the server beside it: what is tested
+        is said of one server."""
+        beside, self.beside = self.beside, None
+        both, self.client = self.client, Client(self.port, self.token)
+        try:
+            yield
+        finally:
+            self.client.close()
+            self.beside, self.client = beside, both
+
+    def urls(self):
+        """Returns its address, and that of the server beside it."""
+        both = [self, self.beside] if self.beside else [self]
+        return [f'http://127.0.0.1:{one.port}' for one in both]
 
     def kill(self, after=0):
         """Sends SIGKILL, like a power failure for the process."""
@@ -454,14 +473,20 @@ class Beside(Server):
     """A server that shares the store of another one."""
 
 
+class Alone(Server):
+    """A server without another one beside it, whatever the store: for tests of what one server has
+    to itself, such as its programs, its memory and its connections."""
+
+
 class Case(unittest.TestCase):
     """Each test has its own server; at its end `finish` holds."""
 
     maxDiff = None
     arguments = ()
+    kind = Server
 
     def setUp(self):
-        self.server = Server(*self.arguments)
+        self.server = self.kind(*self.arguments)
         self.addCleanup(self.server.clean)
 
     def configured(self, text, **env):
@@ -470,7 +495,7 @@ class Case(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.config_path = pathlib.Path(folder.name) / 'dormouse.toml'
         self.config_path.write_text(text)
-        self.server = Server('--config', str(self.config_path), env=env)
+        self.server = self.kind('--config', str(self.config_path), env=env)
         self.addCleanup(self.server.clean)
         return self.server
 

@@ -260,7 +260,7 @@ class Routes(Contract):
             explain,
             f'/api/sessions/{session["id"]}/events',
         ):
-            with self.subTest(path=path):
+            with self.subTest(path=path), self.server.alone():  # each is the doctor of itself
                 get, head = self.server.get(path), self.server.call('HEAD', path)
                 self.assertEqual((head.status, head.raw), (200, b''))
                 self.assertEqual(head.headers['Content-Length'], str(len(get.raw)))

@@ -232,6 +232,7 @@ class BadRequests(Contract):
             self.assertStatus(answer, 201)
 
     def test_foreign_hosts_are_421(self):
+        self.enterContext(self.server.alone())
         port = self.server.port
         for host in (
             'evil.test',
@@ -249,6 +250,7 @@ class BadRequests(Contract):
             self.assertStatus(self.server.call('GET', '/healthz', headers={'Host': host}), 200)
 
     def test_foreign_origins_are_403(self):
+        self.enterContext(self.server.alone())
         port = self.server.port
         for origin in (
             'https://evil.test',

@@ -5,7 +5,7 @@ import select
 import socket
 import unittest
 
-from dormouse import Case, Client, main, tests_of_keys, wait_for
+from dormouse import Alone, Case, Client, main, tests_of_keys, wait_for
 
 CONFIG = '[server]\ndemo = true\n%s[limits]\n%s\n'
 BEHIND_A_PROXY = 'trusted_proxies = ["127.0.0.1"]\n'
@@ -18,6 +18,8 @@ ELSEWHERE = ['validators_at_once', 'validators_waiting', 'waiting_calls']
 
 
 class Limits(Case):
+    kind = Alone  # each server has its own
+
     def setUp(self):
         """Each test starts the server with its limits."""
 

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 
-from dormouse import Case, Client, main, wait_for
+from dormouse import Alone, Case, Client, main, wait_for
 from webhooks_out import Sent
 
 LINE = re.compile(r'([a-z_]+)(?:\{(.*)\})? (\S+)')
@@ -44,6 +44,8 @@ def parse(text):
 
 
 class MetricsCase(Case):
+    kind = Alone  # each server counts what it does
+
     def scrape(self):
         answer = self.server.get('/metrics')
         self.assertStatus(answer, 200)

@@ -421,6 +421,8 @@ class Ends(Pushed):
         self.failed()
         (token,) = [t for t in self.server.items('/api/tokens') if t['kind'] == 'cookie']
         self.assertStatus(self.server.delete(f'/api/tokens/{token["id"]}'), 204)
+        for _ in self.server.urls():
+            self.assertNotIn(token, self.server.items('/api/tokens'))  # each server knows of it
         self.server.advance(60)
         self.assertEqual(self.newest('disabled')['lastError'], 'this device was removed')
         self.assertEqual(len(self.receiver.received), 1)

@@ -273,9 +273,10 @@ class OfForks(Redacting):
 
     def family(self):
         """A session, its fork, and the fork of that."""
-        first = self.server.create(f'the key is {SECRET}')['id']
-        second = self.fork(first)
-        return first, second, self.fork(second)
+        with self.server.alone():  # in the order of their numbers
+            first = self.server.create(f'the key is {SECRET}')['id']
+            second = self.fork(first)
+            return first, second, self.fork(second)
 
     def test_forks_are_named_and_go_with_the_option(self):
         first, second, third = self.family()
@@ -329,8 +330,9 @@ class OfForks(Redacting):
         (call,) = self.server.open_calls(first)
         self.assertStatus(self.server.result(call['id'], SECRET), 200)
         self.server.at_rest(first)
-        second = self.fork(first)
-        third = self.fork(second)
+        with self.server.alone():  # in the order of their numbers
+            second = self.fork(first)
+            third = self.fork(second)
 
         def calls(session):
             return [part for message in self.server.messages(session)
@@ -424,6 +426,8 @@ class OfTasks(Redacting):
         parent = self.server.create()['id']
         body = {'agentID': 'demo', 'prompt': 'deploy A', 'description': SECRET}
         task = self.assertStatus(self.server.post(f'/api/sessions/{parent}/tasks', body), 201).json
+        own = f'/api/sessions/{task["sessionID"]}'
+        wait_for(lambda: self.server.get(own).status == 200, what='its session')
         wait_for(lambda: self.server.open_calls(task['sessionID']), what='its call')
         refused = self.redact(parent, taskID=task['taskID'])
         self.assertProblem(refused, 409, 'session_busy')

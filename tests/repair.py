@@ -4,12 +4,14 @@ the journal; a damaged journal is named and left alone."""
 import json
 import time
 
-from dormouse import Case, Server, main, run
+from dormouse import Alone, Case, main, run
 from stored import FRAME_FIRST, FRAME_NO
 from tools_by_config import HELD, Tools, eventually
 
 
 class Damaged:
+    kind = Alone  # damage is found in the order of the sessions
+
     def doctor(self, *flags):
         url = f'http://127.0.0.1:{self.server.port}'
         return run('--server', url, 'doctor', *flags, env={'DORMOUSE_TOKEN': self.server.token})
@@ -67,7 +69,7 @@ class Findings(Damaged, Tools):
     """What doctor reports, with what to do about it."""
 
     def demo(self):
-        self.server = Server()
+        self.server = Alone()
         self.addCleanup(self.server.clean)
 
     def number(self, session):
@@ -104,7 +106,7 @@ class Findings(Damaged, Tools):
         path = self.configure(tool, more)
         reminders = 'demo = false\nremind_after = "1m"\nremind_every = "1m"'
         path.write_text(path.read_text().replace('demo = false', reminders))
-        self.server = Server('--config', str(path))
+        self.server = Alone('--config', str(path))
         self.addCleanup(self.server.clean)
         session = self.server.create('deploy A', agent='ops', wait=0)['id']
         eventually(lambda: (self.folder / 'deploy.sh.begun').exists(), 'it runs')

@@ -8,7 +8,7 @@ import pathlib
 import re
 import tempfile
 
-from dormouse import ROOT, Case, Client, Events, main, run, wait_for
+from dormouse import ROOT, Alone, Case, Client, Events, main, run, wait_for
 from http_contract import OPEN, ROUTES
 from stored import STORE
 
@@ -545,6 +545,8 @@ class CommandLine(Rights):
 
 
 class Audit(Rights):
+    kind = Alone  # the audit has a chain for each server
+
     def lines(self):
         rows = self.server.select('SELECT line FROM audit ORDER BY n')
         return [json.loads(row['line']) for row in rows]

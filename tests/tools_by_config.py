@@ -11,7 +11,7 @@ import tempfile
 import threading
 import urllib.parse
 
-from dormouse import Case, Server, main, wait_for
+from dormouse import Case, main, wait_for
 
 AGENT = '''
 [server]
@@ -107,7 +107,7 @@ class Tools(Case):
         return path
 
     def serve(self, tools, agent='', **env):
-        self.server = Server('--config', str(self.configure(tools, agent)), env=env)
+        self.server = self.kind('--config', str(self.configure(tools, agent)), env=env)
         self.addCleanup(self.server.clean)
         return self.server
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Programs that check results before they are accepted ([tool.validator]): results by every route,
 what each exit status means, how many run at once, and that no loop waits for them."""
+import collections
 import fcntl
 import http.client
 import json
 import threading
 
-from dormouse import Client, main, run, wait_for
+from dormouse import Alone, Client, main, run, wait_for
 from tools_by_config import HELD, Tools, call_back, eventually
 from webhook_peers import WHSEC, standard
 
@@ -74,12 +75,14 @@ class Validated(Tools):
         self.assertEqual(error, {'pointer': '', 'message': 'status must be live\nand more'})
 
     def counted(self):
-        out = {}
-        for line in self.server.get('/metrics').raw.decode().splitlines():
-            if line.startswith('dormouse_validations_total{'):
-                name, value = line.split('} ')
-                out[name.split('"')[1]] = int(float(value))
-        return out
+        """Returns what all servers have counted."""
+        out = collections.Counter()
+        for _ in self.server.urls():
+            for line in self.server.get('/metrics').raw.decode().splitlines():
+                if line.startswith('dormouse_validations_total{'):
+                    name, value = line.split('} ')
+                    out[name.split('"')[1]] += int(float(value))
+        return dict(out)
 
 
 class Doors(Validated):
@@ -224,6 +227,8 @@ class Doors(Validated):
 
 
 class Failures(Validated):
+    kind = Alone  # whose log is read
+
     def test_failed_validation_is_retryable(self):
         self.serve(self.later('time_limit = "2s"'))
         call = self.waiting()
@@ -265,6 +270,8 @@ class Failures(Validated):
 
 
 class Crowds(Validated):
+    kind = Alone  # each server has its queue
+
     def offer(self, pending, output, answers):
         client = self.server.new_client()
         body = {'pendingID': pending, 'result': {'output': output}}

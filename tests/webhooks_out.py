@@ -10,7 +10,7 @@ import threading
 import time
 
 import webhook_peers
-from dormouse import Case, Client, Server, main, wait_for
+from dormouse import Case, Client, main, wait_for
 from tools_by_config import Service, eventually
 from webhook_peers import WHSEC, Receiver, plain, standard
 
@@ -71,7 +71,7 @@ class Sent(Case):
             **SECRETS,
             **{k: v.replace('RECEIVER', self.receiver.url) for k, v in self.env.items()},
         }
-        self.server = Server('--config', str(path), env=env)
+        self.server = self.kind('--config', str(path), env=env)
         self.addCleanup(self.server.clean)
 
     def job(self):

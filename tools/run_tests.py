@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Runs the tests of one build folder and counts every case.
 
-usage: run_tests.py BUILD_FOLDER [quick] [unit] [agents] [-k EXPRESSION]
+usage: run_tests.py BUILD_FOLDER [quick] [unit] [agents] [postgres | postgres2] [-k EXPRESSION]
        [--binaries NAME,...] [--at-once N]
 
 ctest runs the GoogleTest binaries and, at the same time, pytest the tests from outside
 (tests/conftest.py) with DORMOUSE naming the binary under test. `quick` leaves out what is slow,
 `unit` the tests from outside; `agents` runs real agents alone, also those that are too large to be
-fetched each time; -k runs only the tests from outside that the expression names (pytest's own),
---binaries these GoogleTest binaries alone, --at-once so many of them. A binary that passed as it is
-does not run again (passed.py): its cases are counted from the report of that time.
+fetched each time; `postgres` runs the quick tests from outside on servers that keep their sessions
+in PostgreSQL, `postgres2` on two such servers that answer in turn; -k runs only the tests from
+outside that the expression names (pytest's own), --binaries these GoogleTest binaries alone,
+--at-once so many of them. A binary that passed as it is does not run again (passed.py): its cases
+are counted from the report of that time.
 The reports (JUnit) are in BUILD_FOLDER/results. The last line is `N passed, N failed, N skipped`;
 the exit status is 1 if a test failed or none ran.
 """
@@ -28,6 +30,7 @@ from passed import Passed
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 UNIT_LIMIT_S = 2_400  # the simulator under a sanitizer, beside other work
+STORES = ('postgres', 'postgres2')
 # Most tests wait most of the time.
 AT_ONCE = (os.cpu_count() or 1) + 1
 
@@ -110,10 +113,14 @@ def start_outside_tests(build, results, options):
     python = '/usr/bin/python3' if os.access('/usr/bin/python3', os.X_OK) else sys.executable
     more = [f'--{name}' for name in ('quick', 'agents') if getattr(options, name)]
     more += ['-k', options.k] if options.k else []
+    store = {}
+    if options.store:
+        more.append('--quick')
+        store = {'DORMOUSE_TEST_STORE': options.store, 'DORMOUSE_TEST_POSTGRES': 'required'}
     return start(
         [python, '-m', 'pytest', '-q', '-n', str(AT_ONCE), '--dist', 'loadgroup',
          f'--junitxml={results / "outside.xml"}', *more],
-        DORMOUSE=str(build / 'dormouse'))
+        DORMOUSE=str(build / 'dormouse'), **store)
 
 
 def run_unit_tests(options, results, tally, processes):
@@ -168,13 +175,14 @@ def end_with_us(processes):
 def read_options(arguments):
     parser = argparse.ArgumentParser()
     parser.add_argument('build', type=lambda text: pathlib.Path(text).resolve())
-    parser.add_argument('words', nargs='*', choices=['quick', 'unit', 'agents', []])
+    parser.add_argument('words', nargs='*', choices=['quick', 'unit', 'agents', *STORES, []])
     parser.add_argument('-k', metavar='EXPRESSION')
     parser.add_argument('--binaries', metavar='NAME,...')
     parser.add_argument('--at-once', metavar='N', type=int, default=AT_ONCE)
     options = parser.parse_intermixed_args(arguments)
     for word in ('quick', 'unit', 'agents'):
         setattr(options, word, word in options.words)
+    options.store = next((word for word in STORES if word in options.words), None)
     return options
 
 
@@ -189,7 +197,7 @@ def main(arguments):
     if not options.unit:
         outside = start_outside_tests(options.build, results, options)
         processes.append(outside)
-    if not (options.agents or options.k):
+    if not (options.agents or options.k or options.store):
         run_unit_tests(options, results, tally, processes)
     if outside:
         count_outside_tests(results, tally, outside.wait())
