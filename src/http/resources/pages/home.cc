@@ -135,7 +135,7 @@ void greet(Api& api, ExchangePtr const& x) {
 void get_home(Api& api, ExchangePtr const& x) {
     if (!x->principal || x->principal->session) return greet(api, x);
     auto const home = std::make_shared<Home>(Home{api, x});
-    auto question = [](port::ListStore& store) {
+    auto question = [](port::PendingStore& store) {
         return store.waiting_sessions(std::nullopt, calls_max);
     };
     port::ask(api.services().journal, std::move(question),

@@ -55,7 +55,7 @@ void Lane::dispatch() {
     for (auto const& [id, effect] : effects) {
         if (running_.insert(id).second) starting.push_back(effect);
     }
-    Time const polled_until = host_.now() - poll_delay(host_.nodes(), id_);
+    Time const polled_until = services_.schedule.now() - poll_delay(services_.nodes, id_);
     for (auto const& [id, effect] : due_polls(*state_, polled_until)) {
         // the others start when these are done
         if (running_.size() >= limits::outstanding_max) break;
@@ -109,7 +109,7 @@ std::optional<Time> Lane::time_of(Timer const& timer) const {
     if (timer.kind == TimerKind::poll) {
         EffectId const id{state_->calls.at(timer.call).pause->polled, timer.call};
         bool const starts = !running_.contains(id) && running_.size() < limits::outstanding_max;
-        return starts ? std::optional(timer.at + poll_delay(host_.nodes(), id_)) : std::nullopt;
+        return starts ? std::optional(timer.at + poll_delay(services_.nodes, id_)) : std::nullopt;
     }
     if (timer.kind != TimerKind::give_up || timer.call != 0) return timer.at;
     return std::max(timer.at, model_until().value_or(timer.at));
