@@ -5,7 +5,8 @@
 #   tools/setup.sh test   also what ./test needs: peers, checkers, a browser; in build/programs what
 #                         must not be installed (packages that start servers) or is pinned (Node,
 #                         Helm)
-#   tools/setup.sh ci     also clang-19 and its tools, spin, PostgreSQL, PgBouncer and Ruby
+#   tools/setup.sh ci     also clang-19 and its tools, spin, PostgreSQL, PgBouncer, Ruby, and what
+#                         makes and tries packages
 #   tools/setup.sh bench  also what bench/run measures beside dormouse
 # Needs Debian 12 (or a system with the same package names) and root or sudo only if a package is
 # missing.
@@ -32,7 +33,8 @@ test_packages=(python3-pytest python3-pytest-xdist python3-pytest-timeout python
                liblua5.1-0 liblua5.3-0 liblzf1 libatomic1 libopentracing-c-wrapper0
                libpcre2-8-0 libsystemd0)
 ci_packages=(clang-19 lld-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev
-             libclang-19-dev llvm-19-dev spin postgresql pgbouncer ruby valgrind)
+             libclang-19-dev llvm-19-dev spin postgresql pgbouncer ruby valgrind
+             adduser busybox-static debootstrap dpkg-dev lintian systemd)
 # Unpacked, not installed: these packages start servers at once, and this Boost conflicts with ours.
 unpacked=(nginx haproxy prometheus redis-tools libboost1.74-dev)
 programs=build/programs

@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
-"""The packages of `packaging/build`: each is installed and used as its users do. Those of Debian
-only with DORMOUSE_TEST_PACKAGES=1."""
+"""The packages of `packaging/build`: each is installed and used as its users do. Those of Debian:
+debian.py; the single file on other systems: systems.py."""
 import hashlib
 import json
 import os
 import pathlib
-import re
 import shutil
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -16,25 +14,10 @@ from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import dormouse  # noqa: E402
-from dormouse import ROOT, SYSTEM_PATH, environment, leave_out, main  # noqa: E402
+from dormouse import ROOT, SYSTEM_PATH, leave_out, main  # noqa: E402
+from packaged import FILE, PACKAGES, digests, need_archives, run  # noqa: E402
 
-PACKAGES = ROOT / 'build/packages'
-FILE = PACKAGES / f'dormouse-linux-{os.uname().machine}'
-EXPOSURE_MAX = '20'  # tenths
-LIMIT_S = 600
 WOKE = 'woke exactly once'
-
-
-def run(*command, cwd=ROOT, **more):
-    done = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True,
-                          timeout=LIMIT_S, env=environment(PATH=SYSTEM_PATH, JOBS='1', **more))
-    assert done.returncode == 0, f'{command}\n{done.stdout}{done.stderr}'
-    return done.stdout
-
-
-def digests(folder):
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in sorted(folder.rglob('*')) if path.is_file()}
 
 
 def confined(root, *command):
@@ -48,8 +31,7 @@ def confined(root, *command):
 class OfTheSingleFile(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        if not (ROOT / 'build/static/lib/libpq.a').exists():
-            leave_out('the archives of the single file are missing: packaging/single/libraries')
+        need_archives()
         if not shutil.which('bwrap', path=SYSTEM_PATH):
             leave_out('bwrap is not installed (tools/setup.sh test)')
         run('packaging/build', 'single')
@@ -179,48 +161,6 @@ class OfTheOtherArchitecture(unittest.TestCase):
         document = json.loads((PACKAGES / f'{self.file.name}.spdx.json').read_text())
         names = {package['name'] for package in document['packages']}
         self.assertLessEqual({'curl', 'postgresql-15', 'libssl-dev', 'libre2-dev', 'sqlite'}, names)
-
-
-class OfDebian(unittest.TestCase):
-    def test_packages_built_twice_are_identical(self):
-        if 'DORMOUSE_TEST_PACKAGES' not in os.environ:
-            self.skipTest('takes minutes: run it with DORMOUSE_TEST_PACKAGES=1')
-        folder, before = ROOT / 'build/release/packages', os.umask(0o022)
-        self.addCleanup(os.umask, before)
-        run('packaging/build', 'deb')
-        first = digests(folder)
-        self.assertEqual(len(first), 2)
-        # Again with another umask and later, from a program that is linked and texts that are
-        # printed again; what cpack copies to is new as well.
-        os.umask(0o077)
-        release = ROOT / 'build/release'
-        shutil.rmtree(release / '_CPack_Packages')
-        for made in (release / 'dormouse', *release.glob('deb/**/*.gz')):
-            made.unlink()
-        run('packaging/build', 'deb')
-        self.assertEqual(digests(folder), first)
-
-    def test_package_is_installed_used_upgraded_and_removed(self):
-        if 'DORMOUSE_TEST_PACKAGES' not in os.environ:
-            self.skipTest('takes minutes: run it with DORMOUSE_TEST_PACKAGES=1')
-        if os.geteuid() != 0:
-            self.skipTest('needs root, to mount')
-        for name in ('ip', 'setpriv', 'unshare', 'adduser'):
-            if not shutil.which(name, path=SYSTEM_PATH):
-                self.skipTest(f'{name} is not installed')
-        run('packaging/build', 'deb')
-        packages = ROOT / 'build/release/packages'
-        self.assertEqual(run('packaging/deb/try', packages).splitlines()[-1], 'ok')
-        if shutil.which('lintian', path=SYSTEM_PATH):
-            run('lintian', '--fail-on', 'error', '--allow-root', *packages.glob('*.deb'))
-
-    def test_units_are_confined(self):
-        if not shutil.which('systemd-analyze', path=SYSTEM_PATH):
-            self.skipTest('systemd-analyze is not installed')
-        for unit in ('dormouse.service', 'dormouse@.service'):
-            said = run('systemd-analyze', 'security', '--offline=true',
-                       f'--threshold={EXPOSURE_MAX}', ROOT / 'packaging/systemd' / unit)
-            self.assertRegex(said, re.compile('Overall exposure level'))
 
 
 if __name__ == '__main__':
