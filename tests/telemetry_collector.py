@@ -6,7 +6,7 @@ import socket
 import subprocess
 
 import npm
-from dormouse import ROOT, leave_out, main, wait_for
+from dormouse import ROOT, Alone, leave_out, main, wait_for
 from telemetry import SENT, TRACE, Traced
 
 COLLECTOR = ROOT / 'tests/collector'
@@ -18,6 +18,7 @@ def free_port():
 
 
 class AtACollector(Traced):
+    kind = Alone  # each server reports its own metrics
     env = {'OTEL_METRICS_EXPORTER': 'otlp'}
 
     def serve(self, collector):
