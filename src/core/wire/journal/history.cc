@@ -246,7 +246,7 @@ struct HistoryFold {
     void operator()(CallInDoubt const& e) const {
         CallView& call = h.calls_.at(e.pending.call);
         open(e.pending, in_doubt_terms(call.spec.terms), e.deadline, "");
-        call.pauses.back().in_doubt = true;
+        find(e.pending)->in_doubt = true;
         if (!e.question) return;
         PauseTerms asked;
         asked.reason = PauseReason::elicitation;
@@ -493,6 +493,7 @@ private:
         pause->created = event.at;
         pause->started = call.started == 0 ? event.at : call.started_at;
         pause->receipt.reset();
+        pause->in_doubt = false;  // of an earlier attempt under the same id
         pause->gate = gate;
         call.placeholders.emplace_back(event.seq, terms.placeholder);
     }

@@ -161,6 +161,15 @@ TEST_F(HistoryTest, Crash_CallThatMayHaveRun_IsInDoubtUntilItsOutcome) {
     EXPECT_NE(h.calls().at(1).settled, pause_of(h, 1, 2).receipt->seq);
 }
 
+TEST_F(HistoryTest, RunAgainThatPauses_IsNotInDoubt) {
+    asks_for({with_policy(job(), CrashPolicy::ask)});
+    (void)restart();
+    (void)submit(call(1).question->pending, verdict("run_again"));
+    (void)pauses(1);
+    EXPECT_FALSE(call(1).in_doubt);
+    EXPECT_FALSE(pause_of(history(), 1).in_doubt);
+}
+
 TEST_F(HistoryTest, DroppedPrompt_HasATurnThatNeverRan) {
     waits_for({job()});
     (void)prompt("later", PromptMode::queue);
