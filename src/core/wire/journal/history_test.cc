@@ -255,7 +255,7 @@ void expect_agreement(CallView const& shown, Call const& call) {
     if (!waits || shown.pauses.empty()) return;
     auto const pause = std::ranges::find(shown.pauses, call.pending, &PauseView::pending);
     ASSERT_NE(pause, shown.pauses.end());
-    EXPECT_EQ(pause->receipt, std::nullopt);
+    EXPECT_FALSE(pause->receipt);
     EXPECT_EQ(pause->deadline, call.pause->deadline);
     EXPECT_EQ(pause->votes.size(), call.votes.size());
     EXPECT_EQ(pause->in_doubt, call.in_doubt);
