@@ -164,14 +164,31 @@ void settle_referenced(InboundPtr const& in) {
         });
 }
 
-// Answers a delivery that was received before: under this id, or with this content where the
-// signature covers nothing else.
-void answer_known(InboundPtr const& in) {
-    if (in->api.webhooks().keeps(in->key()))
-        return respond(in, 202, R"({"outcome":"kept","duplicate":true,"receipt":null})");
+void answer_kept(InboundPtr const& in) {
+    respond(in, 202, R"({"outcome":"kept","duplicate":true,"receipt":null})");
+}
+
+void answer_used(InboundPtr const& in) {
     if (in->payload.pending.empty())
         return respond(in, 200, R"({"outcome":"duplicate","duplicate":true,"receipt":null})");
     settle(in, *PendingId::parse(in->payload.pending));
+}
+
+// Answers a delivery that was received before: under this id, or with this content where the
+// signature covers nothing else.
+void answer_known(InboundPtr const& in) {
+    if (!in->api.webhooks().keeps(in->key())) return answer_used(in);
+    if (!in->api.services().find_token) return answer_kept(in);
+    // Another process that shares the store may have found its call.
+    auto question = [](port::InboundStore& store) { return store.kept(Webhooks::kept_max); };
+    port::ask(in->api.services().journal, std::move(question),
+              [in](Result<std::vector<port::KeptRow>> const& rows) {
+                  if (!rows) return refuse(in, rows.error());
+                  bool const kept = std::ranges::any_of(*rows, [&](port::KeptRow const& row) {
+                      return row.delivery.key == in->key();
+                  });
+                  kept ? answer_kept(in) : answer_used(in);
+              });
 }
 
 void take(InboundPtr const& in) {
