@@ -30,7 +30,7 @@ ON_ONE = [
 ON_TWO = [
     'answers',
     'callback_url',
-    'doctor Models People',
+    'doctor Models',
     'gates_by_config Polls',
     'http_state Paging TwoTokens Keys',
     'rules Made Ended',
