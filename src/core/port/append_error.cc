@@ -20,4 +20,9 @@ AppendResult fenced() {
     return std::unexpected(std::move(error));
 }
 
+std::unexpected<Error> undelivered() {
+    return fail(Code::conflict,
+                "what was sent when it was deleted is not delivered yet: try later");
+}
+
 }  // namespace dormouse::port

@@ -325,6 +325,8 @@ struct AppendError : Error {
 using AppendResult = std::expected<Stamp, AppendError>;
 [[nodiscard]] AppendResult moved(SessionId session);
 [[nodiscard]] AppendResult fenced();
+// The error of MaintenanceStore::forget_deleted().
+[[nodiscard]] std::unexpected<Error> undelivered();
 
 struct Loaded {
     std::optional<SessionRow> row;  // nullopt: no such session (or another session has this number)

@@ -335,6 +335,9 @@ constexpr Member import_sessions_members[] = {
         integer("line", {"The number of the second line in the file, for errors. Default: 2."})),
     flag("start",
          {"Also sessions that have something to do: they continue here at once. Default: false."}),
+    flag("restoreDeleted",
+         {"Also completed sessions that were deleted here: they come back under their ids. "
+          "Default: false."}),
     dry_run,
 };
 

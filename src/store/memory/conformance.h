@@ -4,6 +4,7 @@
 
 #include "store/memory/conformance_feed.h"
 #include "store/memory/conformance_fixture.h"
+#include "store/memory/conformance_forget.h"
 #include "store/memory/conformance_lists.h"
 #include "store/memory/conformance_rules.h"
 #include "store/memory/conformance_sums.h"

@@ -22,10 +22,12 @@ Result<std::optional<std::string>> MemoryStore::artifact_piece(SessionId id, Seq
     return offset < bytes.size() ? bytes.substr(offset, count) : std::string();
 }
 
-// Returns nullopt for a row of another project or of a deleted session.
+// Returns nullopt for a row of another project or of a deleted or forgotten session.
 std::optional<port::FeedRow> MemoryStore::feed_row(MemoryDisk::Fed const& fed,
                                                    port::Projects const& projects) const {
-    auto const& session = disk_->sessions.at(fed.session.number());
+    auto const* const found = find(fed.session);
+    if (found == nullptr) return std::nullopt;
+    auto const& session = *found;
     if (!projects.has(session.row.project)) return std::nullopt;
     if (fed.deleted)
         return port::FeedRow{fed.n, fed.session,        session.row.project, {fed.first, 1, ""},

@@ -263,6 +263,25 @@ void MemoryStore::erase(std::uint64_t number, MemoryDisk::Session& session) {
     list(number, session);
 }
 
+Result<void> MemoryStore::forget_deleted(SessionId id, std::optional<Bits128> const& created) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const* const session = find(id);
+    bool const deleted = session != nullptr && session->row.status == "deleted";
+    if (!deleted || !session->frames.empty()) return {};
+    for (auto const& [key, row] : disk_->posts) {
+        if (key.from == id && row.state == port::OutboxState::pending && row.kind != "held")
+            return port::undelivered();
+    }
+    std::erase_if(disk_->posts, [&](auto const& entry) {
+        return entry.first.from == id && entry.second.state != port::OutboxState::pending;
+    });
+    std::erase_if(disk_->feed, [&](auto const& row) { return row.session == id && !row.deleted; });
+    auto const key = created ? disk_->created.find(*created) : disk_->created.end();
+    if (key != disk_->created.end() && key->second == id.number()) disk_->created.erase(key);
+    disk_->sessions.erase(id.number());
+    return {};
+}
+
 Result<port::Loaded> MemoryStore::load(SessionId id) {
     std::scoped_lock const lock(disk_->mutex);
     port::Loaded loaded;

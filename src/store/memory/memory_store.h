@@ -161,6 +161,8 @@ public:
     [[nodiscard]] Result<void> change_devices(port::DeviceChange const& change) override;
     [[nodiscard]] Result<std::vector<port::DeviceRow>> devices() override;
     [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop) override;
+    [[nodiscard]] Result<void> forget_deleted(SessionId session,
+                                              std::optional<Bits128> const& created) override;
     [[nodiscard]] Result<std::vector<port::RuleRow>> rules() override;
     [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
                                                             std::uint32_t limit) override;

@@ -31,12 +31,19 @@ Arrivals read_lines(json::View lines, std::uint64_t first) {
 
 std::string name_of(session::Actor const& by) { return by.name.empty() ? "admin" : by.name; }
 
-void take(Api& api, ExchangePtr const& x, bool dry_run, bool start,
-          std::vector<runner::Arrival> sessions) {
-    runner::LiveImport import;
-    import.options = {false, dry_run, name_of(x->by), api.services().runner.now()};
-    if (start) import.work = runner::LiveWork::started;
-    import.sessions = std::move(sessions);
+runner::LiveImport read_options(Body& body) {
+    runner::LiveImport out;
+    out.options.dry_run = body.boolean("dryRun").value_or(false);
+    if (body.boolean("start").value_or(false)) out.work = runner::LiveWork::started;
+    if (body.boolean("restoreDeleted").value_or(false))
+        out.options.deleted = runner::Deleted::restored;
+    return out;
+}
+
+void take(Api& api, ExchangePtr const& x, runner::LiveImport import) {
+    import.options.by = name_of(x->by);
+    import.options.at = api.services().runner.now();
+    bool const dry_run = import.options.dry_run;
     import.wanted = [x] { return !x->responder->gone(); };
     import.written = [&api](port::FeedRow const& row) { api.appended_elsewhere(row); };
     runner::import_live(api.services().runner, api.services().journal, std::move(import),
@@ -55,16 +62,16 @@ void post_import(Api& api, ExchangePtr const& x) {
     Body body(json::View(x->body), import_sessions_request);
     auto const lines = body.array("lines");
     auto const first = body.integer("line").value_or(2);
-    bool const dry_run = body.boolean("dryRun").value_or(false);
-    bool const start = body.boolean("start").value_or(false);
+    runner::LiveImport import = read_options(body);
     if (body.error()) return x->fail(*body.error());
     auto const read = std::make_shared<Arrivals>();
     auto work = [x, read, first, lines = *lines] {
         *read = read_lines(lines, static_cast<std::uint64_t>(first));
     };
-    api.run_for_body(x, std::move(work), [&api, x, read, dry_run, start] {
+    api.run_for_body(x, std::move(work), [&api, x, read, import = std::move(import)]() mutable {
         if (!*read) return x->fail(read->error());
-        take(api, x, dry_run, start, std::move(**read));
+        import.sessions = std::move(**read);
+        take(api, x, std::move(import));
     });
 }
 

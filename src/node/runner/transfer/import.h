@@ -5,6 +5,7 @@
 #include "port/store.h"
 #include "runner/transfer/portable.h"
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,11 +21,18 @@ struct ImportGuard {
     std::function<Result<void>(Epoch)> outlive;
 };
 
+// The treatment of a session that was deleted in the store.
+enum class Deleted : std::uint8_t {
+    refused,
+    restored,  // under its id, if it is completed and has nothing to do
+};
+
 struct ImportOptions {
     bool new_ids = false;
     bool dry_run = false;
     std::string by;  // for the audit: who imports
     Time at{};
+    Deleted deleted = Deleted::refused;
 };
 
 struct ImportedSession {

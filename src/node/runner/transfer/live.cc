@@ -28,7 +28,8 @@ public:
         while (at_ < import_.sessions.size() && !import_.sessions[at_].placing) report();
         bool const wanted = import_.wanted() && !runner_.draining();
         if (at_ == import_.sessions.size() || !wanted) return done_(std::move(results_));
-        auto question = [placing = placing()](port::Store& store) { return placing->find(store); };
+        auto question = [placing = placing(), deleted = import_.options.deleted](
+                            port::Store& store) { return placing->find(store, deleted); };
         port::ask(journal_, std::move(question),
                   [self = shared_from_this()](Result<bool> const& there) { self->found(there); });
     }
@@ -65,6 +66,14 @@ private:
             report();
             return next();
         }
+        journal_.write(
+            [placing = placing()](port::Store& store) { return placing->make_room(store); },
+            [self = shared_from_this()](Result<void> const& made) {
+                made ? self->write() : self->failed(made.error());
+            });
+    }
+
+    void write() {
         runner_.skip_number(placing()->id().number());
         appends_ = placing()->appends(runner_.epoch(), import_.options);
         last_ = {0, placing()->id(), appends_.back().row->project, appends_.back().frame};

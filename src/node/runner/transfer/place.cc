@@ -119,14 +119,14 @@ Result<Placing> Placing::prepare(Portable session, SessionId was) {
     return Placing(std::move(session), was, std::move(folded->rebuilt), folded->base);
 }
 
-Result<bool> Placing::find(port::Store& store) {
+Result<bool> Placing::find(port::Store& store, Deleted deleted) {
     auto const rows = store.all_sessions(session_.id.number() - 1, 1);
     if (!rows) return std::unexpected(rows.error());
     bool const taken = !rows->empty() && rows->front().id.number() == session_.id.number();
     if (taken && rows->front().id != session_.id)
         return fail(Code::conflict, "its number is that of " + rows->front().id.text() +
                                         " here: import with --new-ids");
-    if (taken) return same_as(store, rows->front());
+    if (taken) return same_as(store, rows->front(), deleted);
     if (auto free = keys_are_free(store); !free) return std::unexpected(std::move(free.error()));
     return false;
 }
@@ -141,7 +141,7 @@ bool Placing::has_work() const {
 std::set<Epoch> Placing::epochs() const { return intent_epochs(state()); }
 
 // A row that says "deleted" and frames that match: an import that was cut off.
-Result<bool> Placing::same_as(port::Store& store, port::SessionRow const& row) {
+Result<bool> Placing::same_as(port::Store& store, port::SessionRow const& row, Deleted deleted) {
     auto const newest = store.newest(std::vector{session_.id});
     if (!newest) return std::unexpected(newest.error());
     Seq const head = newest->front().head;
@@ -159,10 +159,32 @@ Result<bool> Placing::same_as(port::Store& store, port::SessionRow const& row) {
             return std::unexpected(std::move(free.error()));
         return false;
     }
+    if (row.status == "deleted" && deleted == Deleted::restored) {
+        if (auto may = may_restore(store); !may) return std::unexpected(std::move(may.error()));
+        return false;
+    }
     if (row.status == "deleted")
-        return fail(Code::conflict, "it was deleted here: import with --new-ids");
+        return fail(Code::conflict,
+                    "it was deleted here: import with --restore-deleted to bring it back, or with "
+                    "--new-ids for a copy");
     if (known && head == state().head) return true;
     return fail(Code::conflict, "it is here with other events: import with --new-ids for a copy");
+}
+
+// What comes back starts nothing.
+Result<void> Placing::may_restore(port::Store& store) {
+    if (state().lifecycle != session::Lifecycle::completed || has_work())
+        return fail(Code::conflict,
+                    "it was deleted here, and only a completed session with nothing to do comes "
+                    "back: import with --new-ids for a copy");
+    if (auto free = keys_are_free(store); !free) return free;
+    restores_ = true;
+    has_created_ = false;  // make_room() removes it
+    return {};
+}
+
+Result<void> Placing::make_room(port::Store& store) const {
+    return restores_ ? store.forget_deleted(session_.id, created_key(state())) : Result<void>();
 }
 
 // A store that holds frames in another form has another stamp for the same events.
@@ -269,6 +291,14 @@ void Placing::finish_last(port::Append& last, ImportOptions const& options) cons
     last.keys = session_.keys;
     last.secrets = session_.secrets;
     last.posts = session_.posts;
+    if (restores_) {
+        // Retention counts from now on. Mail that waits for release is still stored, or was
+        // released.
+        last.row->updated = options.at;
+        std::erase_if(last.posts, [](port::OutboxRow const& post) {
+            return post.state == port::OutboxState::pending;
+        });
+    }
     last.rules = session_.rules;
     for (auto const& [seq, bytes] : session_.artifacts) last.artifacts.push_back({seq, bytes});
     last.snapshot =
@@ -278,6 +308,7 @@ void Placing::finish_last(port::Append& last, ImportOptions const& options) cons
     line.member("sessionID", session_.id.text()).member("seq", state().head);
     line.key("by").begin_object().member("type", "operator").member("name", options.by);
     line.end_object().member("from", was_.text());
+    if (restores_) line.member("restored", true);
     last.audit.push_back(line.end_object().take());
 }
 
@@ -290,7 +321,7 @@ bool concerns_session(Code code) {
 
 Result<Placed> place(port::Store& store, Placing placing, ImportOptions const& options,
                      ImportGuard const& guard) {
-    auto const there = placing.find(store);
+    auto const there = placing.find(store, options.deleted);
     if (!there) return std::unexpected(there.error());
     Placed out{*there, placing.has_work()};
     if (*there || options.dry_run) return out;
@@ -299,6 +330,8 @@ Result<Placed> place(port::Store& store, Placing placing, ImportOptions const& o
     if (auto const epochs = placing.epochs(); !epochs.empty())
         if (auto done = guard.outlive(*epochs.rbegin()); !done)
             return std::unexpected(std::move(done.error()));
+    if (auto made = placing.make_room(store); !made)
+        return std::unexpected(std::move(made.error()));
     auto const appends = placing.appends(store.epoch(), options);
     for (port::AppendResult const& result : store.commit(appends))
         if (!result) return std::unexpected(result.error());

@@ -25,7 +25,10 @@ public:
 
     // Returns true if the store has this session already. Errors: conflict and alias_taken if
     // something of it is taken; others the store.
-    [[nodiscard]] Result<bool> find(port::Store& store);
+    [[nodiscard]] Result<bool> find(port::Store& store, Deleted deleted);
+    // Frees the id for the appends if it is that of a deleted session. Called by the writer.
+    // REQUIRES: find() returned false. Errors: conflict.
+    [[nodiscard]] Result<void> make_room(port::Store& store) const;
     [[nodiscard]] bool has_work() const;
     // Returns the epochs of the processes that worked for it when it was exported.
     [[nodiscard]] std::set<Epoch> epochs() const;
@@ -44,7 +47,9 @@ private:
     Placing(Portable session, SessionId was, Rebuilt rebuilt, Seq base)
         : session_(std::move(session)), was_(was), rebuilt_(std::move(rebuilt)), base_(base) {}
 
-    [[nodiscard]] Result<bool> same_as(port::Store& store, port::SessionRow const& row);
+    [[nodiscard]] Result<bool> same_as(port::Store& store, port::SessionRow const& row,
+                                       Deleted deleted);
+    [[nodiscard]] Result<void> may_restore(port::Store& store);
     [[nodiscard]] Result<bool> is_stored(port::Store& store, port::Frame const& frame,
                                          port::Stamp stamp);
     [[nodiscard]] Result<void> keys_are_free(port::Store& store);
@@ -60,6 +65,7 @@ private:
     Rebuilt rebuilt_;
     Seq base_;                  // events up to it were removed; 0: none
     Seq begun_ = 0;             // an import that was cut off has written up to this event
+    bool restores_ = false;     // the id is that of a deleted session
     bool has_created_ = false;  // the store knows the key of its creation
 };
 

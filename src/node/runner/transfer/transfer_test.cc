@@ -125,6 +125,44 @@ TEST_F(Transfer, TakenNumber_IsRefusedAndWithNewIdsAllNamesChange) {
     EXPECT_EQ(done[0].now, now);
 }
 
+TEST_F(Transfer, DeletedSession_ComesBackOnlyOnRequest) {
+    SessionId const session = new_session();
+    EXPECT_EQ(ask(session, Move{Move::To::end, ""}), "applied");
+    auto const lines = exported();
+    EXPECT_EQ(import(lines).imported, 1U);
+    port::Append gone;
+    gone.session = session;
+    gone.epoch = disk->epoch();
+    gone.after = there(session).head;
+    gone.frame = {gone.after + 1, 1, "[]"};
+    gone.erase = true;
+    ASSERT_TRUE(disk->commit({&gone, 1}).front());
+    EXPECT_EQ(import(lines).refused, 1U);
+    EXPECT_TRUE(done[0].error.contains("--restore-deleted")) << done[0].error;
+    ImportOptions const back{.at = from_ms(99), .deleted = Deleted::restored};
+    EXPECT_EQ(import(lines, back).imported, 1U);
+    EXPECT_EQ(there(session), stored(session));
+    EXPECT_EQ(findings(), "");
+    EXPECT_FALSE(held);
+    EXPECT_EQ(disk->load(session)->row->updated, from_ms(99)) << "retention counts from now on";
+    EXPECT_EQ(import(lines, back).before, 1U);
+}
+
+TEST_F(Transfer, DeletedSessionWithWork_DoesNotComeBack) {
+    SessionId const session = waiting_session(day);
+    auto const lines = exported();
+    (void)import(lines);
+    port::Append gone;
+    gone.session = session;
+    gone.epoch = disk->epoch();
+    gone.after = there(session).head;
+    gone.frame = {gone.after + 1, 1, "[]"};
+    gone.erase = true;
+    ASSERT_TRUE(disk->commit({&gone, 1}).front());
+    EXPECT_EQ(import(lines, {.deleted = Deleted::restored}).refused, 1U);
+    EXPECT_TRUE(done[0].error.contains("only a completed session")) << done[0].error;
+}
+
 TEST_F(Transfer, EditedOrTruncatedSession_IsRefusedAlone) {
     SessionId const first = new_session();
     SessionId const second = new_session();

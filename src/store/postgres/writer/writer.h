@@ -60,6 +60,8 @@ public:
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change);
     [[nodiscard]] Result<void> change_devices(port::DeviceChange const& change);
     [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop);
+    [[nodiscard]] Result<void> forget_deleted(SessionId session,
+                                              std::optional<Bits128> const& created);
 
     // Registers again, after another process took the row. Returns the new epoch.
     [[nodiscard]] Result<Epoch> join(NodeName const& node);

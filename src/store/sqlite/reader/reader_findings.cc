@@ -18,8 +18,9 @@ WHERE f.n < (SELECT max(n) FROM feed)
     R"sql(SELECT 'feed: row ' || n || ' names an event that an earlier row has passed'
 FROM (SELECT n, k, lag(k) OVER (PARTITION BY k >> 24 ORDER BY n) AS before FROM feed WHERE k > 0)
 WHERE before >= k)sql",
+    // 0: the session was forgotten, and its id is free.
     R"sql(SELECT 'feed: row ' || f.n || ' names no session' FROM feed f
-WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.no = abs(f.k) >> 24))sql",
+WHERE f.k <> 0 AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.no = abs(f.k) >> 24))sql",
     R"sql(SELECT 'feed: row ' || f.n || ' names another project than its session ses_' || s.id
 FROM feed f JOIN sessions s ON s.no = abs(f.k) >> 24 WHERE s.project <> f.project)sql",
     // Retention removes frames too; then the first frame of the journal has a negative n.

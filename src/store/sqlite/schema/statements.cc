@@ -67,6 +67,16 @@ constexpr auto writes = in_order<Write>({
     {Write::erase_keys, "DELETE FROM keys WHERE no = ?1"},
     {Write::erase_snapshot, "DELETE FROM snapshots WHERE no = ?1"},
     {Write::mark_deleted, "UPDATE sessions SET status = 'deleted', turn = 0 WHERE no = ?1"},
+    {Write::find_deleted,
+     "SELECT 1 FROM sessions WHERE no = ?1 AND id = ?2 AND status = 'deleted' AND NOT EXISTS "
+     "(SELECT"
+     " 1 FROM journal WHERE k > ?3 AND k <= ?4)"},
+    {Write::find_unsent,
+     "SELECT 1 FROM posts WHERE k > ?1 AND k <= ?2 AND state = 0 AND kind <> 'held' LIMIT 1"},
+    {Write::forget_posts, "DELETE FROM posts WHERE k > ?1 AND k <= ?2 AND state <> 0"},
+    {Write::forget_feed, "UPDATE feed SET k = 0 WHERE k > ?1 AND k <= ?2"},
+    {Write::forget_created, "DELETE FROM created WHERE key = ?1 AND no = ?2"},
+    {Write::forget_session, "DELETE FROM sessions WHERE no = ?1"},
     {Write::add_artifact, "INSERT INTO artifacts(k, sum, data) VALUES(?1, ?2, ?3)"},
     {Write::erase_artifacts, "DELETE FROM artifacts WHERE k > ?1 AND k < ?2"},
     {Write::erase_artifact, "DELETE FROM artifacts WHERE k = ?1"},

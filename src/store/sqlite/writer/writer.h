@@ -48,6 +48,8 @@ public:
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change);
     [[nodiscard]] Result<void> change_devices(port::DeviceChange const& change);
     [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop);
+    [[nodiscard]] Result<void> forget_deleted(SessionId session,
+                                              std::optional<Bits128> const& created);
     [[nodiscard]] Result<void> put_data_keys(std::span<port::DataKeyRow const> rows);
     [[nodiscard]] Result<void> raise_epoch(Epoch least);
 
@@ -108,6 +110,7 @@ private:
     [[nodiscard]] Result<void> write_messages(port::Append const& append);
     [[nodiscard]] Result<void> write_update(port::OutboxUpdate const& update);
     [[nodiscard]] Result<void> trim_feed();
+    [[nodiscard]] Result<bool> may_forget(SessionId session);
     [[nodiscard]] Result<void> write_audit(std::string const& line);
     [[nodiscard]] Result<void> write_rules(port::Append const& append);
     [[nodiscard]] Result<void> write_day_sums(port::Append const& append);
