@@ -9,7 +9,7 @@ import stat
 import subprocess
 
 import postgres
-from dormouse import BINARY, Server, environment, main, run, wait_for
+from dormouse import BINARY, Events, Server, environment, main, run, wait_for
 from export import Whole
 
 
@@ -85,19 +85,6 @@ class Moved(Archive):
         self.assertEqual(self.imports(to='one').stdout.split(), [session])
         self.assertEqual(stat.S_IMODE(os.stat(file).st_mode) & 0o077, 0)
 
-    def test_session_comes_back_under_a_new_id(self):
-        session = self.completed()
-        self.archives()
-        self.file.write_text(self.read('export', session).stdout)
-        self.server.term()
-        place = ('--data', str(self.server.directory))
-        self.assertIn('it was deleted here: import with --new-ids',
-                      self.imports(target=place, status=1).stderr)
-        was, now = self.imports('--new-ids', target=place).stdout.split()
-        self.assertEqual(was, session)
-        self.server.start()
-        self.assertEqual(self.server.session(now)['status'], 'completed')
-
     def test_artifacts_and_long_outputs_are_in_it(self):
         session, call = self.sleeping()
         output = 'x' * 1_500_000
@@ -112,6 +99,157 @@ class Moved(Archive):
         session = self.completed()
         self.assertIn('archived 0', self.archives(after='1d').stdout)
         self.assertIn('would archive 1', self.archives('--dry-run').stdout)
+        self.assertFalse(self.gone(session))
+        self.assertEqual(self.files(), [])
+
+
+class Restored(Archive):
+    def restores(self, *sessions, options=(), place=None, status=0):
+        words = [word for one in sessions for word in ('--restore', one)]
+        done = run('archive', str(self.archive), *words, *options,
+                   *(place or ('--data', str(self.server.directory))))
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def settled(self):
+        session, call = self.sleeping()
+        receipt = self.assertStatus(self.server.result(call['id'], 'live'), 200)
+        self.server.at_rest(session)
+        self.end(session)
+        return session, call, receipt
+
+    def feed(self):
+        """Returns the events of all sessions, and the cursor behind them."""
+        found, cursor = [], None
+        while True:
+            place = f'&cursor={cursor}' if cursor else ''
+            page = self.server.get(f'/api/events?limit=200{place}').json
+            if not page['items'] and page['next'] == cursor:
+                return found, cursor
+            found += page['items']
+            cursor = page['next']
+
+    def titled(self, session, title):
+        path = f'/api/sessions/{session}'
+        self.assertStatus(self.server.call('PATCH', path, {'title': title}), 200)
+
+    def is_restored(self, session, call, receipt, events):
+        self.assertEqual(self.server.events(session), events)
+        self.assertEqual(self.server.session(session)['status'], 'completed')
+        again = self.assertStatus(self.server.result(call['id'], 'live'), 200)
+        self.assertEqual(again['receiptID'], receipt['receiptID'])
+        self.assertStatus(self.server.result(call['id'], 'other'), 409)
+        (line,) = self.server.items('/api/audit?type=session_imported')
+        self.assertEqual((line['sessionID'], line['restored']), (session, True))
+
+    def test_session_comes_back_under_its_id_into_a_server(self):
+        session, call, receipt = self.settled()
+        events = self.server.events(session)
+        self.archives()
+        before, end = self.feed()
+        self.assertEqual([event['type'] for event in before], ['session_deleted'])
+        live = Events(self.server, f'/api/events?cursor={end}')
+        self.addCleanup(live.close)
+        self.assertIn('would import 1', self.restores(session, options=['--dry-run']).stderr)
+        self.assertTrue(self.gone(session))
+        self.assertEqual(self.restores(session[:16]).stdout.split(), [session])
+        self.is_restored(session, call, receipt, events)
+        self.assertIn('there already', self.restores(session).stdout)
+        self.assertEqual(self.feed()[0][1:], events)
+        frames = live.until(lambda frame: frame.event == 'session_ended')
+        self.assertEqual([frame.data['seq'] for frame in frames if frame.data],
+                         [event['seq'] for event in events])
+        listed = [one['id'] for one in self.server.items('/api/projects/default/sessions')]
+        self.assertEqual(listed, [session])
+        self.server.finish()
+        done = run('verify', '--data', self.server.directory)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_session_comes_back_into_a_stopped_store(self):
+        session, call, receipt = self.settled()
+        events = self.server.events(session)
+        self.archives()
+        self.server.term()
+        self.assertEqual(self.restores(session).stdout.split(), [session])
+        done = run('verify', '--data', self.server.directory)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.server.start()
+        self.is_restored(session, call, receipt, events)
+
+    def test_restored_session_is_changed_and_archived_again(self):
+        session = self.completed('hello one')
+        self.archives()
+        self.restores(session)
+        self.titled(session, 'renamed')
+        self.assertIn('archived 1', self.archives().stdout)
+        self.assertTrue(self.gone(session))
+        self.assertIn('renamed', self.read('show', session).stdout)
+        self.assertEqual(self.restores(session).stdout.split(), [session])
+        self.assertIn('there already 1, deleted from the store 1', self.archives().stdout)
+
+    def test_created_again_with_its_key_is_the_restored_one(self):
+        body = {'agentID': 'demo', 'prompt': {'parts': [{'type': 'text', 'text': 'hello'}]}}
+        route = '/api/projects/default/sessions'
+        session = self.server.post(route, body, Idempotency_Key='one')['id']
+        self.server.at_rest(session)
+        self.end(session)
+        self.archives()
+        self.restores(session)
+        self.server.restart()
+        again = self.server.post(route, body, Idempotency_Key='one')
+        self.assertEqual(again['id'], session)
+        self.assertEqual(len(self.server.items(route)), 1)
+
+    def test_only_what_is_deleted_and_completed_comes_back(self):
+        session, _ = self.sleeping()
+        self.export()
+        self.assertStatus(self.server.delete(f'/api/sessions/{session}'), 204)
+        done = self.imports('--restore-deleted', target=('--data', str(self.server.directory)),
+                            status=1)
+        self.assertIn('only a completed session', done.stderr)
+        self.assertTrue(self.gone(session))
+        done = self.imports(target=('--data', str(self.server.directory)), status=1)
+        self.assertIn('with --restore-deleted', done.stderr)
+        self.assertIn('is not in the archive',
+                      self.after_one().restores('ses_zzzzzz', status=1).stderr)
+        self.assertIn('needs to know what', run('archive', str(self.archive)).stderr)
+
+    def after_one(self):
+        self.completed()
+        self.archives()
+        return self
+
+    def test_session_that_is_used_is_not_replaced(self):
+        session = self.completed('hello one')
+        self.archives()
+        self.restores(session)
+        self.titled(session, 'renamed')
+        events = self.server.events(session)
+        self.assertIn('it is here with other events', self.restores(session, status=1).stderr)
+        self.assertEqual(self.server.events(session), events)
+
+    def test_damaged_file_brings_nothing_back(self):
+        session = self.completed()
+        self.archives()
+        (file,) = self.files()
+        changed = bytearray(file.read_bytes())
+        changed[len(changed) // 2] ^= 1
+        file.write_bytes(changed)
+        self.assertIn('its bytes were changed', self.restores(session, status=1).stderr)
+        self.assertTrue(self.gone(session))
+
+
+class Left(Archive):
+    def test_session_with_unread_mail_stays_and_no_file_is_written(self):
+        session = self.server.create('hello')['id']
+        self.server.at_rest(session)
+        mail = {'to': session, 'text': 'read me', 'resume': False}
+        self.assertStatus(self.server.post('/api/mail', mail), 202)
+        wait_for(lambda: self.server.get(f'/api/sessions/{session}/inbox')['items'],
+                 what='the mail')
+        self.end(session)
+        done = self.archives(status=1)
+        self.assertIn(f'left: {session}: it has unread mail', done.stderr)
         self.assertFalse(self.gone(session))
         self.assertEqual(self.files(), [])
 
@@ -147,6 +285,102 @@ class Interrupted(Archive):
         self.assertTrue(file.exists())
 
 
+class Redacted(Archive):
+    def message(self, session):
+        listed = json.loads(self.read('show', session, '--json').stdout.splitlines()[1])
+        return listed['items'][0]['id']
+
+    def redacts(self, session, *options, status=0):
+        done = run('redact', session, *options, '--archive', str(self.archive), '--reason',
+                   'a password')
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def holds(self, text):
+        return any(text.encode() in gzip.decompress(file.read_bytes()) for file in self.files())
+
+    def test_message_goes_from_the_file_and_others_stay(self):
+        session = self.completed('the password is hunter2')
+        other = self.completed('hello other')
+        self.archives()
+        (before,) = self.files()
+        shown = self.read('show', other).stdout
+        message = self.message(session)
+        done = self.redacts(session, message, '--dry-run')
+        self.assertIn('would be removed: 1 event', done.stdout)
+        self.assertIn('there is no terminal', self.redacts(session, message, status=2).stderr)
+        self.assertEqual(self.files(), [before])
+        done = self.redacts(session, message, '--yes', '--json')
+        self.assertGreater(json.loads(done.stdout)['seq'], 0)
+        answer = json.loads(self.read('show', session, '--json').stdout.splitlines()[1])
+        self.redacts(session, answer['items'][-1]['id'], '--yes')
+        self.assertFalse(self.holds('hunter2'))
+        audit = [json.loads(line) for line in (self.archive / 'audit.jsonl').open()]
+        self.assertEqual([(one['type'], one['sessionID'], one['reason']) for one in audit],
+                         [('redacted', session, 'a password')] * 2)
+        self.assertEqual(audit[0]['messageID'], message)
+        (after,) = self.files()
+        self.assertNotEqual(before, after)
+        self.assertEqual(len(self.files('.index.json')), 1)
+        self.assertIn('[removed by', self.read('show', session).stdout)
+        self.assertNotIn('hunter2', self.read('sessions').stdout)
+        self.assertEqual(self.read('show', other).stdout, shown)
+        self.assertIn('2 sessions, 0 findings', self.read('verify').stdout)
+        self.file.write_text(self.read('export', session, other).stdout)
+        (line,) = [json.loads(one) for one in gzip.decompress(after.read_bytes()).splitlines()
+                   if b'"end"' in one and b'session_end' not in one]
+        self.assertEqual(line['sessions'], 2)
+        self.assertEqual(sorted(self.imports().stdout.split()), sorted([session, other]))
+        self.verified()
+        copy = self.served()
+        (event,) = [e for e in copy.events(session) if e['type'] == 'redacted'][:1]
+        self.assertEqual(event['data']['reason'], 'a password')
+        copy.finish()
+
+    def test_damaged_file_is_refused_and_stays(self):
+        session = self.completed('the password is hunter2')
+        self.archives()
+        message = self.message(session)
+        (file,) = self.files()
+        changed = bytearray(file.read_bytes())
+        changed[-30] ^= 1
+        file.write_bytes(changed[:-1])
+        self.assertIn('bytes instead of', self.redacts(session, message, '--yes', status=1).stderr)
+        changed[len(changed) // 2] ^= 1
+        file.write_bytes(changed)
+        self.assertIn('its bytes were changed',
+                      self.redacts(session, message, '--yes', status=1).stderr)
+        self.assertEqual(file.read_bytes(), bytes(changed))
+        self.assertEqual(self.files(), [file])
+
+    def test_ids_that_are_not_there_change_nothing(self):
+        session = self.completed('hello')
+        self.archives()
+        (file,) = self.files()
+        for what, text in (('msg_zz', 'was not found'), ('hello', 'must be an id such as call_7'),
+                           ('call_9', 'was not found')):
+            self.assertIn(text, self.redacts(session, what, '--yes', status=1).stderr)
+        self.assertIn('is not in the archive', self.redacts('ses_zzzz', 'call_1', '--yes',
+                                                            status=1).stderr)
+        self.assertEqual(self.files(), [file])
+
+    def test_kill_leaves_the_former_file_or_the_new_one(self):
+        session = self.completed('the password is hunter2')
+        self.archives()
+        message = self.message(session)
+        for _ in range(5):
+            process = subprocess.Popen(
+                [BINARY, 'redact', session, message, '--yes', '--archive', str(self.archive)],
+                env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            wait_for(lambda process=process: self.files('.new') or process.poll() is not None,
+                     what='a file')
+            process.kill()
+            process.wait()
+            self.assertIn('1 sessions, 0 findings', self.read('verify').stdout)
+        self.redacts(session, message, '--yes')
+        self.assertEqual(len(self.files()), 1)
+
+
 class Bad(Archive):
     def test_damaged_and_truncated_files_are_named(self):
         session = self.completed()
@@ -171,6 +405,22 @@ class Bad(Archive):
         index.write_text(text[:-20])
         self.assertIn('truncated', self.read('show', session, status=1).stderr)
         self.assertNotEqual(self.archives(status=2).stderr, '')
+
+    def test_verify_names_all_files_that_are_wrong(self):
+        for project in ('one', 'two', 'three', 'four', 'five'):
+            self.completed(project=project)
+        self.archives('--all-projects')
+        one, two, three, _, five = [sorted(self.archive.glob(f'{name}-*'))
+                                    for name in ('one', 'two', 'three', 'four', 'five')]
+        one[0].unlink()
+        two[1].unlink()
+        three[0].write_text(three[0].read_text()[:-20])
+        five[1].write_bytes(five[1].read_bytes()[:-20])
+        done = self.read('verify', status=1)
+        for text in (f'{one[1]}: its index is missing', f'{two[1]}: it is missing; its index has 1',
+                     f'{three[0]}: it is truncated', f'{five[1]}: it has'):
+            self.assertIn(text, done.stderr)
+        self.assertIn('2 files, 2 sessions, 4 findings', done.stdout)
 
     def test_directories_that_do_not_fit(self):
         session = self.completed()
@@ -235,6 +485,19 @@ class OnPostgres(Archive):
         self.archives('--store', url)
         self.assertTrue(self.gone(session))
         self.assertIn(session, self.read('show', session).stdout)
+        words = ('archive', str(self.archive), '--restore', session)
+        done = run(*words, '--data', str(server.directory))
+        self.assertEqual(done.stdout.split(), [session], done.stderr)
+        self.assertEqual(server.session(session)['status'], 'completed')
+        self.archives('--store', url)
+        server.term()
+        done = run(*words, '--store', url)
+        self.assertEqual(done.stdout.split(), [session], done.stderr)
+        done = run('verify', '--store', url)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        server.start()
+        wait_for(lambda: server.get('/readyz').status == 200, what='readiness')
+        self.assertEqual(server.session(session)['status'], 'completed')
         self.server = original
 
 

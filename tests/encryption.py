@@ -218,6 +218,21 @@ class Contents(Encrypted):
         done = run('show', session, '--archive', archive, '--key-env', 'KEY', env=env)
         self.assertIn('it is encrypted with the master key', done.stderr)
 
+    def test_archive_stays_encrypted_when_a_message_is_removed(self):
+        session, archive, env = self.archived()
+        shown = run('show', session, '--json', '--archive', archive, '--key-env', 'KEY', env=env)
+        message = json.loads(shown.stdout.splitlines()[1])['items'][0]['id']
+        command = ('redact', session, message, '--yes', '--archive', archive)
+        done = run(*command, env=env)
+        self.assertIn('it is encrypted with the master key', done.stderr)
+        done = run(*command, '--key-env', 'BOTH', env=env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(files_with(archive), [])
+        self.assertEqual(len(list(archive.glob('*.sealed'))), 1)
+        done = run('show', session, '--archive', archive, '--key-env', 'NEW', env=env)
+        self.assertIn('[removed by', done.stdout, done.stderr)
+        self.assertNotIn(f'  deploy {MARK}\n', done.stdout)
+
     def test_archive_of_a_plain_store_is_encrypted_with_a_key(self):
         self.server.finish()
         self.server = self.started('--store', 'sqlite')

@@ -3,7 +3,6 @@
 #include "app/commands/archived.h"
 #include "app/parts/stores.h"
 #include "app/release.h"
-#include "archive/writer.h"
 #include "io/clock.h"
 #include "runner/transfer/export.h"
 #include "runner/transfer/portable.h"
@@ -26,13 +25,13 @@ archive::Writer::Frame frame_of(archive::File const& file, Time at) {
             }};
 }
 
+}  // namespace
+
 Result<archive::File> rewrite(archive::Writer& writer, archive::File const& file,
                               archive::Writer::Change const& change) {
     Time const now = io::SystemClock().now();
     return writer.rewrite(file, {release(), now}, frame_of(file, now), change);
 }
-
-}  // namespace
 
 Result<Rekeyed> rekey_archive(cli::RekeyOptions const& options) {
     auto const all = open_archive({options.archive, options.key_env});

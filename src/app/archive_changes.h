@@ -1,6 +1,7 @@
 #pragma once
 // Changes of files of an archive that exist.
 
+#include "archive/writer.h"
 #include "cli/commands/cli.h"
 
 #include <dormouse/error.h>
@@ -13,6 +14,10 @@ struct Rekeyed {
     std::uint64_t keys = 0;      // data keys that were encrypted with another master key
     std::uint64_t contents = 0;  // pieces that were not encrypted
 };
+
+// Writes the file again, as a file of this release.
+[[nodiscard]] Result<archive::File> rewrite(archive::Writer& writer, archive::File const& file,
+                                            archive::Writer::Change const& change);
 
 // Encrypts the keys of the files with the first master key, and files that are plain.
 [[nodiscard]] Result<Rekeyed> rekey_archive(cli::RekeyOptions const& options);

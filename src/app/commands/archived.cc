@@ -176,6 +176,18 @@ std::expected<cli::ArchivedSession, std::string> show_archived(cli::ArchivePlace
     return *std::move(session);
 }
 
+std::expected<std::string, std::string> export_one(cli::ArchivePlace const& from,
+                                                   std::string const& name) {
+    auto const all = open_archive(from);
+    if (!all) return std::unexpected(all.error().detail);
+    auto const place = all->find(name);
+    if (!place) return std::unexpected(place.error().detail);
+    auto const lines = archive::Archive::read(*place);
+    if (!lines) return std::unexpected(lines.error().detail);
+    runner::TransferHead head{release(), io::SystemClock().now(), {place->entry->id}, {}};
+    return runner::head_line(head) + "\n" + *lines + runner::end_line(1, place->entry->head) + "\n";
+}
+
 std::expected<std::vector<std::string>, std::string> list_archived(cli::ArchivePlace const& from,
                                                                    std::string const& project) {
     auto const all = open_archive(from);
@@ -198,19 +210,21 @@ std::expected<std::vector<std::string>, std::string> list_archived(cli::ArchiveP
 }
 
 int verify_archive(cli::VerifyOptions const& options) {
-    auto const all = open_archive({options.archive, options.key_env});
+    auto const keys = master_keys(options.key_env);
+    if (!keys) return complain("verify", keys.error());
+    auto const all = archive::survey(options.archive, *keys);
     if (!all) return complain("verify", all.error());
-    Findings found;
-    for (archive::File const& file : all->files()) check(file, found);
+    Findings found{.sessions = 0, .what = all->findings};
+    for (archive::File const& file : all->files) check(file, found);
     for (std::string const& one : found.what)
         std::fprintf(stderr, "%s\n", escape_for_terminal(one).c_str());
     if (options.json) {
         json::Writer out;
-        out.begin_object().member("ok", found.what.empty()).member("files", all->files().size());
+        out.begin_object().member("ok", found.what.empty()).member("files", all->files.size());
         out.member("sessions", found.sessions).member("findings", found.what.size());
         std::puts(out.end_object().take().c_str());
     } else {
-        std::printf("%zu files, %llu sessions, %zu findings\n", all->files().size(),
+        std::printf("%zu files, %llu sessions, %zu findings\n", all->files.size(),
                     static_cast<unsigned long long>(found.sessions), found.what.size());
     }
     return found.what.empty() ? 0 : 1;

@@ -21,6 +21,8 @@ namespace dormouse::app {
 
 [[nodiscard]] std::expected<cli::ArchivedSession, std::string> show_archived(
     cli::ArchivePlace const& from, std::string const& name);
+[[nodiscard]] std::expected<std::string, std::string> export_one(cli::ArchivePlace const& from,
+                                                                 std::string const& name);
 [[nodiscard]] std::expected<std::vector<std::string>, std::string> list_archived(
     cli::ArchivePlace const& from, std::string const& project);
 

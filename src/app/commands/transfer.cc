@@ -2,6 +2,7 @@
 #include "app/commands/programs.h"
 
 #include "app/commands/views.h"
+#include "app/parts/user.h"
 #include "app/release.h"
 #include "app/start/complain.h"
 #include "base/text/text.h"
@@ -16,7 +17,6 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include <fcntl.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -152,6 +152,25 @@ private:
     std::size_t size_ = 0;
 };
 
+// The same of a text in memory.
+class TextLines {
+public:
+    explicit TextLines(std::string_view text) : rest_(text) {}
+
+    Result<std::optional<runner::TransferLine>> next() {
+        if (rest_.empty()) return std::nullopt;
+        auto const end = std::min(rest_.find('\n'), rest_.size());
+        std::string_view const line = rest_.substr(0, end);
+        rest_.remove_prefix(std::min(end + 1, rest_.size()));
+        if (line.size() > runner::transfer_line_bytes_max)
+            return runner::TransferLine{.text = {}, .too_long = true};
+        return runner::TransferLine{.text = std::string(line)};
+    }
+
+private:
+    std::string_view rest_;
+};
+
 void print(cli::ImportOptions const& options, runner::ImportedSession const& session) {
     bool const known = session.was.number() > 0;
     if (options.json) {
@@ -195,11 +214,6 @@ int conclude(cli::ImportOptions const& options, runner::ImportReport const& repo
     return report.refused > 0 || report.cut_off ? 1 : 0;
 }
 
-std::string user_name() {
-    auto const* const user = ::getpwuid(::getuid());
-    return user ? user->pw_name : std::to_string(::getuid());
-}
-
 }  // namespace
 
 int export_sessions(cli::ExportOptions const& options) {
@@ -220,18 +234,24 @@ int export_sessions(cli::ExportOptions const& options) {
 }
 
 int import_sessions(cli::ImportOptions const& options) {
-    bool const piped = options.file == "-";
-    io::Fd const opened(piped ? -1 : ::open(options.file.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!piped && opened.get() < 0)
+    bool const read_file = options.file != "-" && !options.text;
+    io::Fd const opened(read_file ? ::open(options.file.c_str(), O_RDONLY | O_CLOEXEC) : -1);
+    if (read_file && opened.get() < 0)
         return complain("import", {Code::not_found,
                                    options.file + ": " + std::generic_category().message(errno)});
     auto target = options.store ? open_database(options) : open_directory(options);
     if (!target) return complain("import", target.error());
-    Lines lines(piped ? STDIN_FILENO : opened.get());
-    runner::ImportOptions const how{options.new_ids, options.dry_run, user_name(),
-                                    io::SystemClock().now()};
+    Lines lines(read_file ? opened.get() : STDIN_FILENO);
+    TextLines text(options.text ? std::string_view(*options.text) : std::string_view());
+    runner::TransferSource const next = [&] { return options.text ? text.next() : lines.next(); };
+    using enum runner::Deleted;
+    runner::ImportOptions const how{.new_ids = options.new_ids,
+                                    .dry_run = options.dry_run,
+                                    .by = user_name(),
+                                    .at = io::SystemClock().now(),
+                                    .deleted = options.restore_deleted ? restored : refused};
     auto const report = runner::import_sessions(
-        *target->store, [&lines] { return lines.next(); }, how, target->guard,
+        *target->store, next, how, target->guard,
         [&](runner::ImportedSession const& session) { print(options, session); });
     if (!report) return complain("import", report.error());
     return conclude(options, *report);

@@ -96,6 +96,13 @@ struct ArchivedSession {
     std::string session;
     std::vector<std::string> messages;
 };
+// Removes content from a session in all files of an archive.
+struct ArchiveRedaction {
+    ArchivePlace place;
+    std::string session;                // a unique beginning is enough
+    std::vector<std::string> requests;  // bodies of the API, in JSON
+    bool dry_run = false;
+};
 struct ArchivePrograms {
     std::function<int(ArchiveOptions const&)> archive;
     // An error says what is wrong.
@@ -106,13 +113,22 @@ struct ArchivePrograms {
     std::function<std::expected<std::vector<std::string>, std::string>(ArchivePlace const& place,
                                                                        std::string const& project)>
         list;
+    // An export of the session.
+    std::function<std::expected<std::string, std::string>(ArchivePlace const& place,
+                                                          std::string const& session)>
+        export_one;
+    // Returns the answers of the API.
+    std::function<std::expected<std::vector<std::string>, std::string>(ArchiveRedaction const&)>
+        redact;
 };
 
 struct ImportOptions {
     std::string data;                       // data directory, never empty
     std::optional<std::string> store = {};  // a postgres:// URL, instead of the directory
     std::string file;                       // "-": standard input
+    std::optional<std::string> text = {};   // the export, instead of a file
     bool new_ids = false;
+    bool restore_deleted = false;  // completed sessions that were deleted, under their ids
     bool dry_run = false;
     bool start = false;  // also sessions that a server continues at once
     bool json = false;

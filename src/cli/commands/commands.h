@@ -164,6 +164,8 @@ enum class Offered : std::uint8_t { all, approvals };
 // Sends an export to the server.
 [[nodiscard]] Outcome<int> import_running(Context const& context, std::string const& url,
                                           ImportArgs const& args);
+[[nodiscard]] Outcome<int> import_running(Context const& context, std::string const& url,
+                                          ImportArgs const& args, std::istream& in);
 // import_files.cc: `import files DIR`. `agent`: empty: each session's own.
 [[nodiscard]] Outcome<int> import_files(Context const& context, std::string const& folder,
                                         std::string const& agent, bool dry_run);

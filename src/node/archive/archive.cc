@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -19,8 +20,6 @@ namespace dormouse::archive {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::uint64_t index_bytes_max = std::uint64_t{1} << 30;
 
 Error of_file(fs::path const& path, Error error) {
     error.detail = path.string() + ": " + error.detail;
@@ -68,7 +67,50 @@ Result<std::string> read_bytes(fs::path const& path, std::uint64_t offset, std::
     return out;
 }
 
+Error no_archive(fs::path const& directory) {
+    return {Code::not_found, directory.string() + ": holds no archive"};
+}
+
+// Data whose index is neither there nor being written.
+std::vector<std::string> without_index(std::vector<std::string> const& names) {
+    std::vector<std::string> stems;
+    for (std::string const& name : names)
+        for (auto const& stem : {stem_of_index(name), stem_of_new_index(name)})
+            if (stem) stems.push_back(*stem);
+    std::vector<std::string> out;
+    for (std::string const& name : names) {
+        bool const known = std::ranges::any_of(
+            stems, [&](std::string const& stem) { return is_data_of(stem, name); });
+        if (is_data(name) && !known) out.push_back(name);
+    }
+    return out;
+}
+
 }  // namespace
+
+Result<Survey> survey(fs::path const& directory, std::optional<store::MasterKeys> const& keys) {
+    auto const names = names_in(directory);
+    if (!names) return std::unexpected(names.error());
+    Survey out;
+    for (std::string const& name : *names) {
+        auto const stem = stem_of_index(name);
+        if (!stem) continue;
+        auto file = open_file(directory / *stem, keys);
+        if (!file)
+            out.findings.push_back(file.error().detail);
+        else if (!fs::exists(file->path))
+            out.findings.push_back(file->path.string() + ": it is missing; its index has " +
+                                   std::to_string(file->index.sessions.size()) + " sessions");
+        else
+            out.files.push_back(*std::move(file));
+    }
+    for (std::string const& name : without_index(*names))
+        out.findings.push_back((directory / name).string() +
+                               ": its index is missing, so its sessions are not found: take the "
+                               "index from a copy of the archive");
+    if (out.files.empty() && out.findings.empty()) return std::unexpected(no_archive(directory));
+    return out;
+}
 
 Result<void> check_key(File const& file) {
     if (file.locked) return std::unexpected(*file.locked);
@@ -87,7 +129,7 @@ Result<Archive> Archive::open(fs::path const& directory,
         if (!file) return std::unexpected(std::move(file.error()));
         out.files_.push_back(*std::move(file));
     }
-    if (out.files_.empty()) return fail(Code::not_found, directory.string() + ": holds no archive");
+    if (out.files_.empty()) return std::unexpected(no_archive(directory));
     return out;
 }
 

@@ -34,6 +34,16 @@ struct Place {
 // Whether the file can be read with the keys that were given.
 [[nodiscard]] Result<void> check_key(File const& file);
 
+// All of a directory that can be used, and what is wrong with the rest, for people.
+struct Survey {
+    std::vector<File> files;
+    std::vector<std::string> findings;
+};
+// Reads all indexes, and finds files without the other one of the pair. Errors: those of
+// Archive::open() that concern the directory.
+[[nodiscard]] Result<Survey> survey(std::filesystem::path const& directory,
+                                    std::optional<store::MasterKeys> const& keys);
+
 class Archive {
 public:
     // Reads all indexes. `keys`: for encrypted files; nullopt: none. Errors: not_found, and those

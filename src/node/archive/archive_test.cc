@@ -259,5 +259,42 @@ TEST_F(Archives, FormerFileOfACrash_IsRemovedByTheNextWriter) {
                                         "a%2Fb-2026-02.1.jsonl.gz", "lock"}));
 }
 
+TEST_F(Archives, IndexOfACrash_IsPutInItsPlaceByTheNextWriter) {
+    write(1, 2).value();
+    fs::path const index = place() / "a%2Fb-2026-01.1.index.json";
+    fs::rename(index, index.string() + ".new");
+    EXPECT_FALSE(Archive::open(place(), {}));
+    EXPECT_TRUE(Writer::open(place(), {}));
+    auto const all = Archive::open(place(), {}).value();
+    EXPECT_EQ(Archive::read(all.find(session(2).text()).value()).value(), "lines of 2\n");
+    EXPECT_EQ(names(), (std::vector<std::string>{"a%2Fb-2026-01.1.index.json",
+                                                 "a%2Fb-2026-01.1.jsonl.gz", "lock"}));
+}
+
+TEST_F(Archives, NewIndexWithoutItsData_IsRemoved) {
+    write(1, 2).value();
+    fs::path const index = place() / "a%2Fb-2026-01.1.index.json";
+    fs::copy(index, place() / "a%2Fb-2026-01.2.index.json.new");
+    std::ofstream(index.string() + ".new") << "half";
+    EXPECT_TRUE(Writer::open(place(), {}));
+    EXPECT_EQ(names(), (std::vector<std::string>{"a%2Fb-2026-01.1.index.json",
+                                                 "a%2Fb-2026-01.1.jsonl.gz", "lock"}));
+}
+
+TEST_F(Archives, Survey_NamesEachFileOfAPairThatIsAlone) {
+    for (std::uint64_t i = 1; i <= 4; ++i) write(i, i).value();
+    EXPECT_TRUE(survey(place(), {}).value().findings.empty());
+    fs::remove(place() / "a%2Fb-2026-01.1.index.json");
+    fs::remove(place() / "a%2Fb-2026-01.2.jsonl.gz");
+    std::ofstream(place() / "a%2Fb-2026-01.3.index.json") << "damaged";
+    auto const found = survey(place(), {}).value();
+    EXPECT_EQ(found.files.size(), 1u);
+    ASSERT_EQ(found.findings.size(), 3u);
+    EXPECT_TRUE(found.findings[0].contains("a%2Fb-2026-01.2.jsonl.gz: it is missing"));
+    EXPECT_TRUE(found.findings[1].contains("a%2Fb-2026-01.3.index.json"));
+    EXPECT_TRUE(found.findings[2].contains("a%2Fb-2026-01.1.jsonl.gz: its index is missing"));
+    EXPECT_FALSE(survey(folder_, {})) << "no archive";
+}
+
 }  // namespace
 }  // namespace dormouse::archive

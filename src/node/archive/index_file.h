@@ -18,6 +18,8 @@ namespace dormouse::archive {
 // 1: files that are plain and were never written again.
 inline constexpr int archive_format = 2;
 
+inline constexpr std::uint64_t index_bytes_max = std::uint64_t{1} << 30;  // of an index
+
 // A session in the file.
 struct Entry {
     SessionId id;

@@ -44,11 +44,20 @@ std::optional<std::string> stem_of_index(std::string_view name) {
     return std::string(name.substr(0, name.size() - index_end.size()));
 }
 
+std::optional<std::string> stem_of_new_index(std::string_view name) {
+    if (!name.ends_with(new_end)) return std::nullopt;
+    return stem_of_index(name.substr(0, name.size() - new_end.size()));
+}
+
 fs::path index_path(fs::path const& stem) { return with(stem, index_end); }
 
 fs::path data_path(fs::path const& stem, Index const& index) {
     auto const version = index.version == 0 ? "" : "." + std::to_string(index.version);
     return with(with(stem, version), index.key ? sealed_end : plain_end);
+}
+
+bool is_data(std::string_view name) {
+    return name.ends_with(plain_end) || name.ends_with(sealed_end);
 }
 
 bool is_data_of(std::string_view stem, std::string_view name) {

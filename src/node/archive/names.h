@@ -21,9 +21,13 @@ inline constexpr std::string_view new_end = ".new";  // being written
 
 // nullopt: the name is not that of an index.
 [[nodiscard]] std::optional<std::string> stem_of_index(std::string_view name);
+// The same of an index that is being written.
+[[nodiscard]] std::optional<std::string> stem_of_new_index(std::string_view name);
 [[nodiscard]] std::filesystem::path index_path(std::filesystem::path const& stem);
 [[nodiscard]] std::filesystem::path data_path(std::filesystem::path const& stem,
                                               Index const& index);
+// Returns true if `name` is that of data, of any stem.
+[[nodiscard]] bool is_data(std::string_view name);
 // Whether `name` is that of data of the stem, of any version.
 [[nodiscard]] bool is_data_of(std::string_view stem, std::string_view name);
 

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace dormouse::archive {
@@ -58,8 +59,9 @@ public:
         return backup::write_all(fd_.get(), bytes, fresh_);
     }
     [[nodiscard]] std::uint64_t size() const { return size_; }
-    [[nodiscard]] Result<void> finish() {
-        if (auto synced = backup::sync_file(fd_.get(), fresh_); !synced) return synced;
+    [[nodiscard]] Result<void> sync() { return backup::sync_file(fd_.get(), fresh_); }
+    // REQUIRES: sync().
+    [[nodiscard]] Result<void> put() {
         if (::rename(fresh_.c_str(), path_.c_str()) != 0) return backup::refused(path_, errno);
         fresh_.clear();
         return backup::sync_directory(path_.parent_path());
@@ -75,11 +77,33 @@ private:
     std::uint64_t size_ = 0;
 };
 
-// What was being written, and former versions of files.
+// An index of which the data is in its place already. Returns whether it was one.
+Result<bool> finish_index(fs::path const& directory, std::string const& name) {
+    auto const stem = stem_of_new_index(name);
+    auto const text = backup::read_file(directory / name, index_bytes_max);
+    if (!stem || !text) return false;
+    auto const index = read_index(*text);
+    if (!index) return false;
+    std::error_code error;
+    auto const size = fs::file_size(data_path(directory / *stem, *index), error);
+    if (error || size != index->bytes) return false;
+    fs::path const path = index_path(directory / *stem);
+    if (::rename((directory / name).c_str(), path.c_str()) != 0)
+        return backup::refused(path, errno);
+    if (auto synced = backup::sync_directory(directory); !synced)
+        return std::unexpected(std::move(synced.error()));
+    return true;
+}
+
+// Finishes or removes what was being written, and removes former versions of files.
 Result<void> remove_leftovers(fs::path const& directory, std::vector<std::string> const& names) {
     auto const remove = [&](std::string const& name) { ::unlink((directory / name).c_str()); };
-    for (std::string const& name : names)
-        if (name.ends_with(new_end)) remove(name);
+    for (std::string const& name : names) {
+        if (!name.ends_with(new_end)) continue;
+        auto const finished = finish_index(directory, name);
+        if (!finished) return std::unexpected(finished.error());
+        if (!*finished) remove(name);
+    }
     auto const all = Archive::open(directory, std::nullopt);
     if (!all && all.error().code == Code::not_found) return {};
     if (!all) return std::unexpected(all.error());
@@ -93,11 +117,14 @@ Result<void> remove_leftovers(fs::path const& directory, std::vector<std::string
     return {};
 }
 
-Result<void> write_index_file(fs::path const& stem, Index const& index) {
+// Not in its place yet.
+Result<Making> make_index(fs::path const& stem, Index const& index) {
     auto file = Making::begin(index_path(stem));
-    if (!file) return std::unexpected(std::move(file.error()));
-    if (auto done = file->add(write_index(index)); !done) return done;
-    return file->finish();
+    if (!file) return file;
+    if (auto done = file->add(write_index(index)); !done)
+        return std::unexpected(std::move(done.error()));
+    if (auto done = file->sync(); !done) return std::unexpected(std::move(done.error()));
+    return file;
 }
 
 // One file that is being written, piece by piece.
@@ -123,7 +150,8 @@ public:
         return entry;
     }
     [[nodiscard]] std::uint64_t size() const { return data_.size(); }
-    [[nodiscard]] Result<void> finish() { return data_.finish(); }
+    [[nodiscard]] Result<void> sync() { return data_.sync(); }
+    [[nodiscard]] Result<void> put() { return data_.put(); }
 
 private:
     Making data_;
@@ -210,10 +238,13 @@ Result<File> Writer::compose(File file, Frame const& frame, Next const& next) {
     if (auto done = pieces.add(frame.end(index.sessions) + "\n", bound_last); !done)
         return std::unexpected(std::move(done.error()));
     index.bytes = pieces.size();
-    if (auto done = pieces.finish(); !done) return std::unexpected(std::move(done.error()));
+    if (auto done = pieces.sync(); !done) return std::unexpected(std::move(done.error()));
     if (file.key) index.titles = seal_titles(index, *file.key);
-    if (auto done = write_index_file(file.stem, index); !done)
-        return std::unexpected(std::move(done.error()));
+    // Both are durable before the first gets its name: after a crash open() finishes the second.
+    auto index_file = make_index(file.stem, index);
+    if (!index_file) return std::unexpected(std::move(index_file.error()));
+    if (auto done = pieces.put(); !done) return std::unexpected(std::move(done.error()));
+    if (auto done = index_file->put(); !done) return std::unexpected(std::move(done.error()));
     return file;
 }
 
@@ -223,8 +254,9 @@ Result<bool> Writer::rewrap(File const& file) {
     if (file.index.key->master == encryption_.masters->first().id) return false;
     Index index = file.index;
     index.key = file.key->wrap(*encryption_.masters, *encryption_.entropy);
-    if (auto done = write_index_file(file.stem, index); !done)
-        return std::unexpected(std::move(done.error()));
+    auto index_file = make_index(file.stem, index);
+    if (!index_file) return std::unexpected(std::move(index_file.error()));
+    if (auto done = index_file->put(); !done) return std::unexpected(std::move(done.error()));
     return true;
 }
 

@@ -188,6 +188,8 @@ struct RedactArgs {
     bool forks = false;
     bool dry_run = false;
     bool yes = false;
+    std::string archive = {};  // a directory of files, instead of a server; empty: none
+    std::string key_env = {};  // of the archive
 };
 struct ForkArgs {
     std::string session;
@@ -364,13 +366,15 @@ struct ImportArgs {
     // Options of an export:
     std::optional<std::string> store = {};
     bool new_ids = false;
+    bool restore_deleted = false;
     bool start = false;
     std::string key_env = {};
 };
-// Moves completed sessions into files.
+// Moves completed sessions into files, or some back. One of the first two is set.
 struct ArchiveArgs {
-    std::string directory = {};
     std::string completed_after = {};  // as written
+    std::vector<std::string> restore = {};
+    std::string directory = {};
     std::optional<std::string> store = {};
     std::string key_env = {};
     bool plain = false;

@@ -203,8 +203,12 @@ void Grammar::add_import() {
                   "use either meanwhile")
         ->type_name("URL");
     add_key_env(*i, import->key_env);
-    i->add_flag("--new-ids", import->new_ids,
-                "Export: give each session a new id, also in all that names it");
+    auto* const renamed =
+        i->add_flag("--new-ids", import->new_ids,
+                    "Export: give each session a new id, also in all that names it");
+    i->add_flag("--restore-deleted", import->restore_deleted,
+                "Export: bring back completed sessions that were deleted there, under their ids")
+        ->excludes(renamed);
     i->add_flag("--start", import->start,
                 "Export: do not hold; the next server continues what the sessions did");
 }
@@ -236,20 +240,26 @@ void Grammar::add_archive() {
     auto* const a =
         add("archive", "Move completed sessions into files, which show still reads",
             "dormouse archive ./archive --completed-after 90d\n"
-            "  dormouse archive ./archive --completed-after 90d --all-projects --dry-run",
+            "  dormouse archive ./archive --completed-after 90d --all-projects --dry-run\n"
+            "  dormouse archive ./archive --restore ses_AAAAAAE",
             args);
     a->add_option("directory", args->directory, "Folder of the files; is made if it does not exist")
         ->type_name("DIR")
         ->required();
-    a->add_option("--completed-after", args->completed_after,
-                  "Sessions that completed longer ago than this")
-        ->type_name("TIME")
-        ->required();
+    auto* const age = a->add_option("--completed-after", args->completed_after,
+                                    "Sessions that completed longer ago than this")
+                          ->type_name("TIME");
+    auto* const back = a->add_option("--restore", args->restore,
+                                     "Instead: bring these sessions back under their ids; a "
+                                     "unique beginning is enough")
+                           ->type_name("SESSION")
+                           ->excludes(age);
     a->add_option("--store", args->store, "postgres://… instead of the data directory")
         ->type_name("URL");
-    a->add_flag("--all-projects", args->all_projects, "Include all projects");
-    a->add_flag("--dry-run", args->dry_run, "Only report what would be archived");
-    a->add_flag("--plain", args->plain, "Files that are not encrypted, in spite of --key-env");
+    a->add_flag("--all-projects", args->all_projects, "Include all projects")->excludes(back);
+    a->add_flag("--dry-run", args->dry_run, "Only report what would be done");
+    a->add_flag("--plain", args->plain, "Files that are not encrypted, in spite of --key-env")
+        ->excludes(back);
     add_key_env(*a, args->key_env)
         ->description(
             "The variable with the keys of the store; the first one also encrypts the "

@@ -458,7 +458,13 @@ void Grammar::add_life() {
         ->type_name("KEY");
     r->add_option("--reason", redact->reason, "Why: for the audit, without the content")
         ->type_name("TEXT");
-    r->add_flag("--forks", redact->forks, "Also in forks, and in what was forked");
+    auto* const forks =
+        r->add_flag("--forks", redact->forks, "Also in forks, and in what was forked");
+    auto* const archive = r->add_option("--archive", redact->archive,
+                                        "In the files of an archive instead of a server")
+                              ->type_name("DIR")
+                              ->excludes(forks);
+    add_key_env(*r, redact->key_env)->needs(archive);
     r->add_flag("--dry-run", redact->dry_run, "Only say what would be removed");
     r->add_flag("-y,--yes", redact->yes, "Do not ask for confirmation");
 }

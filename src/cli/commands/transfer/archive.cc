@@ -8,6 +8,7 @@
 #include <expected>
 #include <memory>
 #include <ostream>
+#include <sstream>
 #include <utility>
 
 namespace dormouse::cli {
@@ -32,9 +33,45 @@ private:
     Client client_;
 };
 
+// Brings one session back, into a server that works or into its store.
+Outcome<int> restore_one(Context const& context, ArchiveArgs const& args,
+                         std::string const& session) {
+    auto lines = context.programs.archives.export_one({args.directory, args.key_env}, session);
+    if (!lines) return failure(status::failed, lines.error(), std::string(how_to_look));
+    ImportArgs import{.dry_run = args.dry_run, .store = args.store, .restore_deleted = true};
+    if (!args.store)
+        if (auto const url = working_server(context, data_directory(context.global, context.env))) {
+            std::istringstream in(*std::move(lines));
+            return import_running(context, *url, import, in);
+        }
+    auto directory = needed_data_directory(context.global, context.env);
+    if (!directory) return std::unexpected(directory.error());
+    return context.programs.import_sessions({.data = *std::move(directory),
+                                             .store = args.store,
+                                             .text = *std::move(lines),
+                                             .restore_deleted = true,
+                                             .dry_run = args.dry_run,
+                                             .json = context.global.json,
+                                             .key_env = args.key_env});
+}
+
+Outcome<int> restore_archived(Context const& context, ArchiveArgs const& args) {
+    int exit = status::done;
+    for (std::string const& session : args.restore) {
+        auto const done = restore_one(context, args, session);
+        if (!done) return done;
+        exit = std::max(exit, *done);
+    }
+    return exit;
+}
+
 }  // namespace
 
 Outcome<int> execute(Context const& context, ArchiveArgs const& args) {
+    if (!args.restore.empty()) return restore_archived(context, args);
+    if (args.completed_after.empty())
+        return failure(status::usage, "archive needs to know what to move",
+                       "Give --completed-after TIME, or --restore SESSION to move one back.");
     auto const age = milliseconds("--completed-after", args.completed_after);
     if (!age) return std::unexpected(age.error());
     auto directory = needed_data_directory(context.global, context.env);

@@ -204,6 +204,7 @@ Outcome<int> import_export(Context const& context, ImportArgs const& args) {
                                              .store = args.store,
                                              .file = args.from.front(),
                                              .new_ids = args.new_ids,
+                                             .restore_deleted = args.restore_deleted,
                                              .dry_run = args.dry_run,
                                              .start = args.start,
                                              .json = context.global.json,
@@ -243,9 +244,10 @@ Outcome<int> execute(Context const& context, ImportArgs const& args) {
         args.from.size() > 1 && transcript::program_named(args.from.front()).has_value();
     bool const files = args.from.size() > 1 && !transcripts;
     if (!files && is_export(args.from.front())) return import_export(context, args);
-    if (args.store || args.new_ids || args.start)
+    if (args.store || args.new_ids || args.restore_deleted || args.start)
         return failure(status::usage,
-                       "--store, --new-ids and --start are for a file of `dormouse export`");
+                       "--store, --new-ids, --restore-deleted and --start are for a file of "
+                       "`dormouse export`");
     if (args.from.size() == 2 && args.from.front() == "files")
         return import_files(context, args.from.back(), args.agent, args.dry_run);
     if (files)

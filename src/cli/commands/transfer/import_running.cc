@@ -109,7 +109,7 @@ private:
         for (std::string const& line : lines_) body.value(line);
         if (lines_.back() != last_line) body.value(last_line);
         body.end_array().member("line", first_).member("dryRun", args_.dry_run);
-        body.member("start", args_.start);
+        body.member("start", args_.start).member("restoreDeleted", args_.restore_deleted);
         auto const reply = client_.post("/api/import", body.end_object().json());
         if (!reply) return std::unexpected(reply.error());
         asked_ = true;
@@ -207,12 +207,16 @@ Outcome<int> import_running(Context const& context, std::string const& url,
     if (args.new_ids)
         return failure(status::usage, "--new-ids: not into a server that works (" + url + ")",
                        "Stop the server, and import into its store.");
+    if (args.from.front() == "-") return import_running(context, url, args, context.in);
+    std::ifstream file(args.from.front(), std::ios::binary);
+    return import_running(context, url, args, file);
+}
+
+Outcome<int> import_running(Context const& context, std::string const& url, ImportArgs const& args,
+                            std::istream& in) {
     auto client = connect_to(context, url);
     if (!client) return std::unexpected(client.error());
-    Sending sending(context, *client, args);
-    if (args.from.front() == "-") return sending.run(context.in);
-    std::ifstream file(args.from.front(), std::ios::binary);
-    return sending.run(file);
+    return Sending(context, *client, args).run(in);
 }
 
 }  // namespace dormouse::cli

@@ -114,6 +114,45 @@ Outcome<bool> confirm_removal(Context const& context, Client& client, std::strin
     return confirmed(context, "Remove this for good?");
 }
 
+// Other sessions that have it. A server or another file may hold them.
+std::string elsewhere_text(json::View report) {
+    std::string out;
+    report["copies"].elements([&](json::View copy) {
+        out += "  " + copy["why"].string_or("") + " " + copy["sessionID"].string_or("") + " " +
+               copy["item"].string_or("") + ": still there\n";
+    });
+    return out;
+}
+
+Outcome<int> redact_files(Context const& context, RedactArgs const& args, bool dry_run) {
+    ArchiveRedaction options{
+        .place = {args.archive, args.key_env}, .session = args.session, .dry_run = dry_run};
+    for (Thing const& thing : things_of(args))
+        options.requests.emplace_back(redaction_body(args, thing, dry_run).text());
+    auto const reports = context.programs.archives.redact(options);
+    if (!reports) return failure(status::failed, reports.error());
+    for (std::string const& text : *reports) {
+        auto const checked = json::check(text);
+        if (!checked) return failure(status::failed, checked.error().detail);
+        json::View const report(*checked);
+        std::string const head = dry_run ? "would be removed: " : "removed: ";
+        context.show(*checked, head + removed_text(report) + "\n" + elsewhere_text(report));
+    }
+    return status::done;
+}
+
+// Shows what would be removed from the files, and asks whether it is.
+Outcome<int> redact_in_archive(Context const& context, RedactArgs const& args) {
+    if (args.dry_run || args.yes) return redact_files(context, args, args.dry_run);
+    if (!context.may_ask)
+        return failure(status::usage, "redact asks for confirmation, but there is no terminal",
+                       "To remove without confirmation: --yes.");
+    auto const shown = redact_files(context, args, true);
+    if (!shown) return shown;
+    if (!confirmed(context, "Remove this for good?")) return failure(status::failed, "not removed");
+    return redact_files(context, args, false);
+}
+
 }  // namespace
 
 Outcome<int> execute(Context const& context, RedactArgs const& args) {
@@ -121,6 +160,7 @@ Outcome<int> execute(Context const& context, RedactArgs const& args) {
     if (things.empty())
         return failure(status::usage, "redact needs to know what to remove",
                        "Give ids, or --title, --alias, --labels or --label KEY.");
+    if (!args.archive.empty()) return redact_in_archive(context, args);
     auto found = connect_to_session(context, args.session);
     if (!found) return std::unexpected(found.error());
     auto& [client, id] = *found;

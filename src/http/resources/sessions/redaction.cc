@@ -82,7 +82,21 @@ int take_set(Body& body, runner::RedactionAsk& ask) {
     return named;
 }
 
-runner::RedactionAsk read_ask(Body& body, SessionId session) {
+// Servers of an earlier release may work on the same store, and cannot read the event.
+bool others_are_older(Api const& api) {
+    auto const written = api.store_format().written;
+    return written > 0 && written < api.known_format();
+}
+
+Error upgrade_first() {
+    return {Code::wrong_state,
+            "Servers of an earlier release may work on this database and cannot read a redaction: "
+            "replace them, and run 'dormouse upgrade --finish'"};
+}
+
+}  // namespace
+
+runner::RedactionAsk read_redaction(Body& body, SessionId session) {
     runner::RedactionAsk ask;
     auto const message = body.string("messageID");
     auto const call = body.string("callID");
@@ -111,25 +125,11 @@ runner::RedactionAsk read_ask(Body& body, SessionId session) {
     return ask;
 }
 
-// Servers of an earlier release may work on the same store, and cannot read the event.
-bool others_are_older(Api const& api) {
-    auto const written = api.store_format().written;
-    return written > 0 && written < api.known_format();
-}
-
-Error upgrade_first() {
-    return {Code::wrong_state,
-            "Servers of an earlier release may work on this database and cannot read a redaction: "
-            "replace them, and run 'dormouse upgrade --finish'"};
-}
-
-}  // namespace
-
 void post_redaction(Api& api, ExchangePtr const& x) {
     auto const session = SessionId::parse(x->params[0]);
     if (!session) return x->fail(not_found());
     Body body(json::View(x->body), redaction_request);
-    runner::RedactionAsk const ask = read_ask(body, *session);
+    runner::RedactionAsk const ask = read_redaction(body, *session);
     if (body.error()) return x->fail(*body.error());
     if (!ask.dry_run && others_are_older(api)) return x->fail(upgrade_first());
     api.redactor().redact(*session, ask, x->asker(),

@@ -27,6 +27,11 @@ inline constexpr auto rows<runner::RedactionCopy> = object(
         },
         "The event that records its removal there; null: nothing was removed."));
 
+class Body;
+
+// Reads what is to be removed. `body` has the error.
+[[nodiscard]] runner::RedactionAsk read_redaction(Body& body, SessionId session);
+
 struct RedactionAnswer {
     runner::RedactionReport report;
     bool dry_run = false;
