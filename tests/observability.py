@@ -41,6 +41,10 @@ EMPTY = {
                      'dormouse_copy_increment_seconds', 'dormouse_copy_bytes_total',
                      'dormouse_copy_objects_total', 'dormouse_copy_bases_total',
                      'dormouse_copy_failures_total'), 'nothing is copied'),
+    **dict.fromkeys(('dormouse_archive_up', 'dormouse_archive_age_seconds',
+                     'dormouse_archived_sessions_total', 'dormouse_archived_bytes_total',
+                     'dormouse_archive_left_sessions', 'dormouse_archive_failures_total'),
+                    'nothing is archived'),
     **({'dormouse_database_bytes': 'PostgreSQL has it'} if STORE != 'sqlite' else {}),
 }
 

@@ -1,4 +1,5 @@
 #include "app/commands/programs.h"
+#include "app/parts/archive_sweeps.h"
 #include "app/parts/assemble.h"
 #include "app/parts/channel.h"
 #include "app/parts/copies.h"
@@ -87,6 +88,7 @@ public:
               [this](port::IndexStatus const& status) { report(status); }),
           telemetry_(Telemetry::of(config_, services, node_.journal)),
           copies_(std::move(copies), config_, data_directory(), services.clock),
+          archive_(archive_services(), config_, data_directory()),
           reloads_({node_.workers,
                     [&options, inherited = std::move(inherited)] {
                         return read_again(options, inherited);
@@ -117,6 +119,7 @@ public:
             return http::ModelWork::Name{provider, model};
         };
         copies_.attach_to(settings);
+        archive_.attach_to(settings);
         if (telemetry_) telemetry_->attach_to(settings);
         auto serving = std::make_unique<serve::Serving>(node_, std::move(settings));
         serving_ = serving.get();
@@ -142,6 +145,7 @@ public:
         // restored copy that holds starts no server.
         node_.held() ? begin() : foreign_.start([this] { begin(); });
         services_.loop.run();
+        archive_.stop();
         node_.threads.stop();
         node_.store_thread.stop();
         indexes_.end();
@@ -156,12 +160,26 @@ private:
         node_.start([this] { lost_store(); });
         serving_->start();
         indexes_.start();
+        archive_.start();
         if (!node_.held()) copies_.start();
         starts_.keep(services_.loop, services_.clock);
         if (services_.clock_control)
             services_.clock_control->start([this](auto done) { settle(4, std::move(done)); });
         announce();
         manager_.ready();
+    }
+
+    [[nodiscard]] ArchiveSweeps::Services archive_services() {
+        return {.loop = services_.loop,
+                .clock = services_.clock,
+                .workers = node_.workers,
+                .runner = node_.runner,
+                .leads = [this] { return node_.nodes.leads(); },
+                .warn =
+                    [this](std::string const& why) {
+                        serving_->log().warn("completed sessions were not archived",
+                                             {{"why", why}});
+                    }};
     }
 
     // Arguments to make the registry. They outlive HTTP: afterwards they do nothing.
@@ -387,6 +405,7 @@ private:
         services_.validators.set_limits(validator_limits(config_.limits));
         node_.runner.apply(runner_options(config_, trace_rules(config_)));
         serving_->apply(serving_changes(config_));
+        archive_.apply(config_);
         for (config::Problem const& warning : config::warnings(config_))
             out.warnings.push_back(config::line_of(config_.file, warning));
         return out;
@@ -399,6 +418,7 @@ private:
         serving_->log().info("stopping");
         manager_.stopping();
         foreign_.leave();
+        archive_.stop();
         node_.end(runner::Runner::drain_max);
     }
 
@@ -437,6 +457,7 @@ private:
     Indexes indexes_;
     std::unique_ptr<Telemetry> const telemetry_;  // null: nothing is traced
     Copies copies_;
+    ArchiveSweeps archive_;
     AddressFile address_file_{options_.data};
     bool begun_ = false;
     bool stopping_ = false;

@@ -19,4 +19,11 @@ Result<PlainStore> open_view(std::string const& data, std::optional<std::string>
     return decrypted(store::PostgresStore::open_view(*store), key_env);
 }
 
+Result<PlainStore> open_view_of(std::string const& place,
+                                std::optional<store::MasterKeys> const& masters) {
+    return runtime::is_database(place)
+               ? readable_view(store::PostgresStore::open_view(place), masters)
+               : readable_view(store::SqliteStore::open_view(place), masters);
+}
+
 }  // namespace dormouse::app

@@ -1,6 +1,7 @@
 #include "app/start/config_checks.h"
 
 #include "agent/demo.h"
+#include "app/parts/archive_sweeps.h"
 #include "app/parts/channel.h"
 #include "app/parts/copies.h"
 #include "app/parts/external_agents.h"
@@ -96,6 +97,7 @@ Mistakes mistakes_in(config::Config const& config) {
     note(0, "[store]", check_channel(config.store));
     note(0, "[store]", check_secret_index(config.store));
     note(0, "[backup]", check_copies(config));
+    note(0, "[archive]", check_archive(config));
     return out;
 }
 

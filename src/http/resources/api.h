@@ -13,6 +13,7 @@
 #include "http/resources/rights.h"
 #include "http/transport/http.h"
 #include "io/log.h"
+#include "port/archiving.h"
 #include "port/catalogue.h"
 #include "port/copies.h"
 #include "port/effects.h"
@@ -104,6 +105,8 @@ struct Services {
     std::function<std::optional<port::ExportStatus>()> exports = {};
     // The status of the continuous copy; nullopt: there is none. May be empty.
     std::function<std::optional<port::CopyStatus>()> copy = {};
+    // The status of archiving; nullopt: nothing is archived. May be empty.
+    std::function<std::optional<port::ArchiveStatus>()> archive = {};
     // Asks for an attempt to copy at once (CopyStatus::asked). Empty: nothing is copied.
     std::function<Result<std::uint64_t>()> copy_now = {};
     // Releases a restored copy that holds. Empty: it cannot be released here.

@@ -127,6 +127,7 @@ template <class Visit> void each_part(Visit visit) {
     visit("oidc", &Config::oidc);
     visit("telemetry", &Config::telemetry);
     visit("backup", &Config::backup);
+    visit("archive", &Config::archive);
     visit("project", &Config::projects);
     visit("model", &Config::models);
     visit("agent", &Config::agents);

@@ -86,14 +86,15 @@ TEST(ConfigChanges, WhatNeedsARestart_IsNamedByKey) {
               (Texts{"[server] demo", "[limits] heartbeat", "[limits] waiting_calls"}));
 }
 
-TEST(ConfigChanges, TelemetryAndBackupNeedARestart_BudgetsDoNot) {
+TEST(ConfigChanges, TelemetryAndBackupNeedARestart_OthersDoNot) {
     Config const was = some();
     Config next = some();
     next.telemetry.endpoint = "http://127.0.0.1:4318";
     next.backup.to = "/copies";
+    next.archive.to = "/archive";
     next.budgets.push_back({.per = session::BudgetPer::agent_day, .tokens = 1'000});
     EXPECT_EQ(at_restart(was, next), (Texts{"[telemetry] endpoint", "[backup] to"}));
-    EXPECT_EQ(applied(was, next), Texts{"[[budget]] agent_day (added)"});
+    EXPECT_EQ(applied(was, next), (Texts{"[archive] to", "[[budget]] agent_day (added)"}));
     Config const made = applicable(was, next);
     EXPECT_EQ(made.telemetry, was.telemetry);
     EXPECT_EQ(made.backup, was.backup);

@@ -464,6 +464,14 @@ struct Backup {
     friend bool operator==(Backup const&, Backup const&) = default;
 };
 
+struct Archive {
+    std::string to = {};  // a directory; empty: nothing is archived
+    Duration completed_after{90 * 24 * 3'600'000LL};
+    Duration interval{24 * 3'600'000};
+    std::uint32_t sessions_per_sweep = 10'000;
+    friend bool operator==(Archive const&, Archive const&) = default;
+};
+
 struct Config {
     std::string file = {};  // the file that was read; empty: none
     Server server = {};
@@ -474,6 +482,7 @@ struct Config {
     Oidc oidc = {};
     Telemetry telemetry = {};
     Backup backup = {};
+    Archive archive = {};
     std::vector<Project> projects = {};
     std::vector<Model> models = {};
     std::vector<Agent> agents = {};

@@ -50,6 +50,7 @@ std::vector<ShownSection> effective(Config const& config) {
     add(out, "oidc", config.oidc, {});
     add(out, "telemetry", config.telemetry, {});
     add(out, "backup", config.backup, {});
+    add(out, "archive", config.archive, {});
     for (Project const& one : config.projects) add(out, "project", one, one.id);
     for (Model const& one : config.models) add(out, "model", one, one.id);
     for (Agent const& one : config.agents) add(out, "agent", one, one.id);

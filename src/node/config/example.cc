@@ -79,6 +79,9 @@ constexpr Sample samples[] = {
     {.section = "backup",
      .prose = "A continuous copy of the data directory, in a directory or an S3-compatible object "
               "store; dormouse restore --at TIME restores it."},
+    {.section = "archive",
+     .prose = "Completed sessions are moved into compressed files, which dormouse show --archive "
+              "reads."},
     {.section = "project", .name = "default", .prose = "Settings for the sessions of one project."},
     {.section = "model", .kind = "openai-chat", .name = "main", .more = other_models},
     {.section = "agent", .kind = "model", .name = "ops"},

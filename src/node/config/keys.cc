@@ -1,5 +1,6 @@
 #include "config/keys.h"
 
+#include "config/rows/archive_rows.h"
 #include "config/rows/backup_rows.h"
 #include "config/rows/budget_rows.h"
 #include "config/rows/limits_rows.h"
@@ -459,8 +460,8 @@ constexpr auto all = joined(
     of("server", server_rows), at_restart(of("store", store_rows)), of("limits", limits_rows),
     of("retention", retention_rows), at_restart(of("email", email_rows)),
     at_restart(of("oidc", oidc_rows)), at_restart(of("telemetry", telemetry_rows)),
-    at_restart(of("backup", backup_rows)), of("project", project_rows), of("model", model_rows),
-    of("agent", agent_rows), of("agent", agent_model_rows, "model"),
+    at_restart(of("backup", backup_rows)), of("archive", archive_rows), of("project", project_rows),
+    of("model", model_rows), of("agent", agent_rows), of("agent", agent_model_rows, "model"),
     of("agent", agent_acp_rows, "acp"), of("tool", tool_rows), of("tool", tool_http_rows, "http"),
     of("tool", tool_command_rows, "command"), of("tool", tool_more_rows),
     of("tool.poll", poll_rows), of("tool.validator", validator_rows), of("mcp", mcp_rows),
@@ -479,11 +480,11 @@ constexpr auto all = joined(
 namespace {
 
 constexpr std::string_view all_sections[] = {
-    "server", "store",   "limits", "retention", "email",   "oidc",      "telemetry",
-    "backup", "project", "model",  "agent",     "tool",    "tool.poll", "tool.validator",
-    "mcp",    "gate",    "budget", "source",    "webhook", "notify",    "user"};
-constexpr std::string_view tables[] = {"server", "store", "limits",    "retention",
-                                       "email",  "oidc",  "telemetry", "backup"};
+    "server",  "store",   "limits", "retention", "email",  "oidc",      "telemetry",      "backup",
+    "archive", "project", "model",  "agent",     "tool",   "tool.poll", "tool.validator", "mcp",
+    "gate",    "budget",  "source", "webhook",   "notify", "user"};
+constexpr std::string_view tables[] = {"server", "store",     "limits", "retention", "email",
+                                       "oidc",   "telemetry", "backup", "archive"};
 
 // Sections ("") and keys of later releases.
 constexpr std::pair<std::string_view, std::string_view> later[] = {

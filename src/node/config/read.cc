@@ -104,6 +104,7 @@ Config read_parts(Node const& top, Reading const& reading) {
     relate(oidc, config.oidc, parts.users);
     config.telemetry = read_part<Telemetry>(file.section("telemetry"));
     config.backup = read_part<Backup>(file.section("backup"));
+    config.archive = read_part<Archive>(file.section("archive"));
     config.projects = values(std::move(parts.projects));
     config.models = values(std::move(parts.models));
     config.agents = values(std::move(parts.agents));

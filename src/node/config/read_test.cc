@@ -288,7 +288,8 @@ INSTANTIATE_TEST_SUITE_P(
             "1: there is no section \"servers\"; did you mean [server]?"},
         Row{"KeyAtTheTop", "zzzzzzzz = 1\n",
             "1: there is no key \"zzzzzzzz\" at the top of the file; the sections are [server], "
-            "[store], [limits], [retention], [email], [oidc], [telemetry], [backup], [[project]], "
+            "[store], [limits], [retention], [email], [oidc], [telemetry], [backup], [archive], "
+            "[[project]], "
             "[[model]], [[agent]], "
             "[[tool]], [[mcp]], [[gate]], [[budget]], [[source]], "
             "[[webhook]], [[notify]], [[user]]"},

@@ -95,6 +95,7 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
     if (settings.indexes) metrics_.indexes = settings.indexes;
     if (settings.exports) metrics_.exports = settings.exports;
     if (settings.copy) metrics_.copy = settings.copy;
+    if (settings.archive) metrics_.archive = settings.archive;
     if (settings.metric_exports) metrics_.metric_exports = settings.metric_exports;
     metrics_.connections = [this] {
         auto const counts = http_.counts();
@@ -142,6 +143,7 @@ http::Services Serving::services(ServingSettings const& settings) {
             .unwritable = [&node = node_] { return node.unwritable(); },
             .exports = settings.exports,
             .copy = settings.copy,
+            .archive = settings.archive,
             .copy_now = settings.copy_now,
             .release = [this](auto done) { release(std::move(done)); },
             .reload = settings.reload};

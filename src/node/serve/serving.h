@@ -12,6 +12,7 @@
 #include "io/http/http_client.h"
 #include "io/log.h"
 #include "io/memory_reserve.h"
+#include "port/archiving.h"
 #include "port/copies.h"
 #include "port/exports.h"
 #include "port/index.h"
@@ -59,6 +60,8 @@ struct ServingSettings {
     std::function<std::optional<port::ExportStatus>()> exports = {};
     // The status of the continuous copy; nullopt: there is none. May be empty.
     std::function<std::optional<port::CopyStatus>()> copy = {};
+    // The status of archiving; nullopt: nothing is archived. May be empty.
+    std::function<std::optional<port::ArchiveStatus>()> archive = {};
     // Asks for an attempt to copy at once (CopyStatus::asked). Empty: nothing is copied.
     std::function<Result<std::uint64_t>()> copy_now = {};
     // Called on the loop with what this process has appended, and the state after it. May be empty.

@@ -132,6 +132,12 @@ void add_backup(ConcernFacts const& facts, Time now, Concerns& out) {
         out.push_back({"backup", "there was never a backup of this data directory", next});
 }
 
+void add_archive(ConcernFacts const& facts, Concerns& out) {
+    if (facts.archive_failure.empty()) return;
+    out.push_back({"archive", "completed sessions are not archived: " + facts.archive_failure,
+                   "correct what it names: the server tries again by itself"});
+}
+
 void add_unwritable(ConcernFacts const& facts, Concerns& out) {
     if (facts.unwritable.empty()) return;
     out.push_back({"store", "the store takes no writes: " + facts.unwritable,
@@ -181,6 +187,7 @@ std::vector<Concern> concerns_of(ConcernFacts const& facts, Time now) {
     add_disk(facts, out);
     add_process(facts, out);
     add_backup(facts, now, out);
+    add_archive(facts, out);
     add_unwritable(facts, out);
     add_signal(facts, out);
     add_upgrade(facts, out);

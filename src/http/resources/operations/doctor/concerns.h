@@ -12,8 +12,8 @@
 namespace dormouse::http {
 
 struct Concern {
-    // agents, backup, clock, deliveries, disk, files, key, public_url, receivers, signal, store,
-    // turns, upgrade
+    // agents, archive, backup, clock, deliveries, disk, files, key, public_url, receivers, signal,
+    // store, turns, upgrade
     std::string about;
     std::string why;
     std::string next;
@@ -47,8 +47,9 @@ struct ConcernFacts {
     std::optional<Time> backup = {};
     Time first_start{};
     std::optional<Upgrade> upgrade = {};
-    std::string unwritable = {};      // why the store takes no writes; empty: it does
-    std::string signal_failure = {};  // why the servers cannot tell each other; empty: they can
+    std::string unwritable = {};       // why the store takes no writes; empty: it does
+    std::string archive_failure = {};  // why completed sessions are not archived; empty: they are
+    std::string signal_failure = {};   // why the servers cannot tell each other; empty: they can
 };
 
 // Pure.

@@ -58,6 +58,13 @@ TEST(Concerns, WorkThatFails_IsNamed) {
     EXPECT_THAT(concerns_of(facts, noon).front().why, HasSubstr("1 session of it has not ended"));
 }
 
+TEST(Concerns, ArchiveThatFails_IsNamed) {
+    auto facts = healthy();
+    facts.archive_failure = "/srv/archive: No space left on device";
+    EXPECT_THAT(about(facts), ElementsAre("archive"));
+    EXPECT_THAT(concerns_of(facts, noon).front().why, HasSubstr("/srv/archive"));
+}
+
 TEST(Concerns, FailingReceivers_AreNamedWithoutSecretsInTheirAddress) {
     auto facts = healthy();
     facts.receivers = {{"notify:discord:N_URL", "refused", 3, noon - Duration(240'000), noon}};

@@ -196,6 +196,8 @@ void add_facts(Doctor& d, Overdue const& found) {
     facts.upgrade = upgrade_of(d.api);
     auto const refusal = services.unwritable ? services.unwritable() : std::nullopt;
     if (refusal) facts.unwritable = refusal->detail;
+    auto const archive = services.archive ? services.archive() : std::nullopt;
+    if (archive) facts.archive_failure = archive->why;
     if (services.signal_failure) facts.signal_failure = services.signal_failure();
     facts.first_start = services.facts.starts.empty() ? now : services.facts.starts.front().started;
 }

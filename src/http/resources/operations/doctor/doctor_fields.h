@@ -63,12 +63,12 @@ inline constexpr auto rows<port::ForeignServer> = object(
     field("why", or_null(&port::ForeignServer::why), "The newest failure; else null."));
 
 template <>
-inline constexpr auto rows<Concern> =
-    object("", "",
-           field("about", &Concern::about,
-                 "agents, backup, clock, deliveries, disk, files, key, public_url, receivers, "
-                 "signal, store, turns or upgrade."),
-           field("why", &Concern::why), field("next", &Concern::next, "What to do."));
+inline constexpr auto rows<Concern> = object(
+    "", "",
+    field("about", &Concern::about,
+          "agents, archive, backup, clock, deliveries, disk, files, key, public_url, receivers, "
+          "signal, store, turns or upgrade."),
+    field("why", &Concern::why), field("next", &Concern::next, "What to do."));
 
 struct FoundByKind {
     Findings stuck = {};

@@ -7,6 +7,7 @@
 #include "http/resources/operations/doctor/troubles.h"
 #include "http/resources/operations/metrics/exposition.h"
 #include "http/resources/operations/metrics/model_work.h"
+#include "port/archiving.h"
 #include "port/copies.h"
 #include "port/effects.h"
 #include "port/exports.h"
@@ -88,6 +89,9 @@ public:
     std::function<std::optional<port::CopyStatus>()> copy = [] {
         return std::optional<port::CopyStatus>();
     };
+    std::function<std::optional<port::ArchiveStatus>()> archive = [] {
+        return std::optional<port::ArchiveStatus>();
+    };
     // The status of the export of the metrics.
     std::function<std::optional<port::ExportStatus>()> metric_exports = [] {
         return std::optional<port::ExportStatus>();
@@ -146,6 +150,7 @@ private:
     void write_indexes(Exposition& out, Time now) const;
     void write_exports(Exposition& out) const;
     void write_copy(Exposition& out, Time now) const;
+    void write_archive(Exposition& out, Time now) const;
     void write_process(Exposition& out) const;
 
     struct Spent {

@@ -76,6 +76,7 @@ std::vector<port::MeasureFamily> Metrics::collect(runner::Runner const& runner,
     write_indexes(out, runner.now());
     write_exports(out);
     write_copy(out, runner.now());
+    write_archive(out, runner.now());
     if (stored) write_stored(out, *stored, runner.now());
     write_runner(out, runner);
     write_calls(out);
@@ -292,6 +293,26 @@ void Metrics::write_copy(Exposition& out, Time now) const {
     out.counter("dormouse_copy_objects_total", "Objects written to the copy").sample(all->objects);
     out.counter("dormouse_copy_bases_total", "How often a whole copy was begun").sample(all->bases);
     out.counter("dormouse_copy_failures_total", "Attempts to write the copy that failed")
+        .sample(all->failures);
+}
+
+void Metrics::write_archive(Exposition& out, Time now) const {
+    auto const all = archive();
+    if (!all) return;
+    out.gauge("dormouse_archive_up", "Whether the archive is written: 1, or 0 while it fails")
+        .sample(std::uint64_t{all->works()});
+    if (all->swept_at) {
+        Duration const age = std::max(Duration(0), now - *all->swept_at);
+        out.gauge("dormouse_archive_age_seconds", "Time since the newest sweep that worked")
+            .sample(static_cast<double>(age.count()) / 1'000);
+    }
+    out.counter("dormouse_archived_sessions_total", "Sessions written to the archive")
+        .sample(all->sessions);
+    out.counter("dormouse_archived_bytes_total", "Bytes written to the archive").sample(all->bytes);
+    out.gauge("dormouse_archive_left_sessions",
+              "Sessions that are old enough but could not be archived")
+        .sample(all->left);
+    out.counter("dormouse_archive_failures_total", "Sweeps of the archive that failed")
         .sample(all->failures);
 }
 
