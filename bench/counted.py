@@ -29,13 +29,15 @@ def keeps_sessions(binary):
 class CountedServer:
     """A server under callgrind. `executed()` returns the instructions since it was last called."""
 
-    def __init__(self, binary, directory=None):
+    def __init__(self, binary, directory=None, config=''):
         self.server = dormouse.Server(directory=directory, start=False)
         self.folder = pathlib.Path(self.server.own)
         if keeps_sessions(binary):
-            config = self.folder / 'dormouse.toml'
-            config.write_text('[limits]\nresident_time = "1h"\n')  # valgrind is slow
-            self.server.arguments += ['--config', str(config)]
+            config += '[limits]\nresident_time = "1h"\n'  # valgrind is slow
+        if config:
+            file = self.folder / 'dormouse.toml'
+            file.write_text(config)
+            self.server.arguments += ['--config', str(file)]
         wrapper = self.folder / 'counted'
         wrapper.write_text(
             '#!/bin/sh\n'

@@ -116,7 +116,7 @@ public:
         };
         settings.model_name = [this](std::string const& agent) {
             auto const [provider, model] = app::model_name(config_, agent);
-            return http::ModelWork::Name{provider, model};
+            return http::ModelWork::Name{std::string(provider), std::string(model)};
         };
         copies_.attach_to(settings);
         archive_.attach_to(settings);

@@ -125,7 +125,7 @@ std::unique_ptr<telemetry::MeasureExporter> measure_exporter(config::Config cons
             .every = interval_of_variable().value_or(Duration(interval_default_ms))});
 }
 
-std::string provider_of(config::ModelKind kind) {
+std::string_view provider_of(config::ModelKind kind) {
     switch (kind) {
         case config::ModelKind::scripted: return "dormouse";
         case config::ModelKind::openai_chat:

@@ -146,6 +146,11 @@ std::int64_t parse_exponent(std::string_view text) {
 
 }  // namespace
 
+bool is_plain(std::string_view text) {
+    char const* const end = text.data() + text.size();
+    return end_of_plain_run(text.data(), end) == end;
+}
+
 void append_quoted(std::string& out, std::string_view text) {
     append_quoted_between(out, nothing, text, nothing);
 }

@@ -1,6 +1,7 @@
 #include "session/tracing.h"
 
 #include "base/crypto/sha256.h"
+#include "base/text/append.h"
 #include "base/text/text.h"
 
 #include <algorithm>
@@ -40,8 +41,14 @@ bool is_zero(std::span<std::uint8_t const> bytes) {
 template <class Id>
 Id derived(std::string_view kind, SessionId const& session,
            std::initializer_list<std::uint64_t> numbers) {
-    std::string name = "dormouse " + std::string(kind) + " " + session.text();
-    for (std::uint64_t const number : numbers) name += " " + std::to_string(number);
+    std::string name;
+    name.reserve(128);
+    name.append("dormouse ").append(kind).append(" ses_");
+    append_base64url(name, session.bytes);
+    for (std::uint64_t const number : numbers) {
+        name += ' ';
+        append_number(name, number);
+    }
     Sha256 const digest = sha256(name);
     Id out;
     std::ranges::copy(std::span(digest).first(out.size()), out.begin());

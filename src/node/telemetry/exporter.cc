@@ -26,21 +26,35 @@ Exporter::Exporter(Services services, Options options)
 
 port::ExportStatus Exporter::status() const {
     port::ExportStatus out = status_;
-    out.waiting = queue_.size();
+    out.waiting = spans_;
     return out;
 }
 
 void Exporter::add(Span const& span) {
-    std::string text = span_json(span);
-    if (queue_.size() >= options_.spans_max || bytes_ + text.size() > options_.bytes_max) {
+    if (span_.capacity() > batch_bytes) span_ = {};
+    span_.clear();
+    if (spans_ < options_.spans_max) append_span(span_, span);
+    std::string_view const text = span_.view();
+    if (text.empty() || bytes_ + text.size() > options_.bytes_max) {
         ++status_.dropped;
         return;
     }
+    Batch& batch = batch_for(text.size());
+    if (batch.spans++ > 0) batch.text += ',';
+    batch.text += text;
+    ++spans_;
     bytes_ += text.size();
-    queue_.push_back(std::move(text));
     if (phase_ != Phase::idle) return;
     phase_ = Phase::collecting;
     after(collect_for);
+}
+
+// A batch that was sent before is sent again as it was.
+Exporter::Batch& Exporter::batch_for(std::size_t bytes) {
+    bool const full = queue_.empty() || queue_.back().sent || queue_.back().spans >= batch_spans ||
+                      queue_.back().text.size() + bytes > batch_bytes;
+    if (full) queue_.push_back({.text = std::exchange(spare_, {})});
+    return queue_.back();
 }
 
 void Exporter::after(Duration delay) {
@@ -54,16 +68,11 @@ void Exporter::send() {
         phase_ = Phase::idle;
         return;
     }
-    std::size_t bytes = 0;
-    for (batch_ = 0; batch_ < std::min(queue_.size(), batch_spans); ++batch_) {
-        bytes += queue_[batch_].size();
-        if (batch_ > 0 && bytes > batch_bytes) break;
-    }
-    std::vector<std::string> const spans(queue_.begin(),
-                                         queue_.begin() + static_cast<std::ptrdiff_t>(batch_));
+    Batch& batch = queue_.front();
+    batch.sent = true;
     phase_ = Phase::sending;
     ++timer_;
-    collector_.post(traces_json(options_.resource, spans),
+    collector_.post(traces_json(options_.resource, batch.text),
                     [this](CollectorReply const& reply) { answered(reply); });
 }
 
@@ -74,8 +83,8 @@ void Exporter::answered(CollectorReply const& reply) {
 
 void Exporter::taken(std::string const& body) {
     Taken const answer = read_taken(body);
-    std::uint64_t const rejected = std::min<std::uint64_t>(answer.rejected, batch_);
-    status_.exported += batch_ - rejected;
+    std::uint64_t const rejected = std::min<std::uint64_t>(answer.rejected, queue_.front().spans);
+    status_.exported += queue_.front().spans - rejected;
     status_.dropped += rejected;
     note_success(status_);
     attempts_ = 0;
@@ -89,21 +98,21 @@ void Exporter::failed(CollectorReply const& reply) {
     Duration const delay = pause(reply.head);
     bool const again = may_be_sent_again(reply.head.status);
     if (!again || ++attempts_ >= attempts_max) {
-        status_.dropped += batch_;
+        status_.dropped += queue_.front().spans;
         drop_batch();
         attempts_ = again ? attempts_max - 1 : 0;  // the next batch does not hurry either
     }
-    batch_ = 0;
     phase_ = Phase::waiting;
     after(delay);
 }
 
 void Exporter::drop_batch() {
-    for (std::size_t i = 0; i < batch_; ++i) {
-        bytes_ -= queue_.front().size();
-        queue_.pop_front();
-    }
-    batch_ = 0;
+    Batch& batch = queue_.front();
+    spans_ -= batch.spans;
+    bytes_ -= batch.text.size() - (batch.spans - 1);  // without the commas
+    if (batch.text.capacity() <= 2 * batch_bytes) spare_ = std::move(batch.text);
+    spare_.clear();
+    queue_.pop_front();
 }
 
 void Exporter::next() {
@@ -111,7 +120,7 @@ void Exporter::next() {
         phase_ = Phase::idle;
         return flushed_ ? end_flush() : void();
     }
-    if (flushed_ || queue_.size() >= batch_spans) return send();
+    if (flushed_ || spans_ >= batch_spans) return send();
     phase_ = Phase::collecting;
     after(collect_for);
 }

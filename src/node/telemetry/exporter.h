@@ -52,6 +52,14 @@ public:
 private:
     enum class Phase : std::uint8_t { idle, collecting, sending, waiting };
 
+    // The body of one request, in the making until it is sent first.
+    struct Batch {
+        std::string text = {};  // its spans, with commas between them
+        std::size_t spans = 0;
+        bool sent = false;
+    };
+
+    [[nodiscard]] Batch& batch_for(std::size_t bytes);
     void after(Duration delay);
     void send();
     void answered(CollectorReply const& reply);
@@ -66,9 +74,11 @@ private:
     Options options_;
     Collector collector_;
     port::ExportStatus status_;
-    std::deque<std::string> queue_;  // the batch in progress is its beginning
-    std::size_t bytes_ = 0;
-    std::size_t batch_ = 0;
+    std::deque<Batch> queue_;  // its first one is sent
+    std::size_t spans_ = 0;    // in `queue_`
+    std::size_t bytes_ = 0;    // of their texts
+    JsonText span_ = {};       // the newest, while it is written
+    std::string spare_ = {};   // memory for the next batch
     std::uint32_t attempts_ = 0;
     Phase phase_ = Phase::idle;
     std::uint64_t timer_ = 0;        // the newest; older ones do nothing

@@ -51,7 +51,7 @@ public:
 class ExporterTest : public testing::Test {
 protected:
     void add(int spans = 1) {
-        for (int i = 0; i < spans; ++i) exporter.add(Span{.name = "chat"});
+        for (int i = 0; i < spans; ++i) exporter.add(Span{.operation = "chat"});
     }
     void collect() { loop.advance(Exporter::collect_for); }
 

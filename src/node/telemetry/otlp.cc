@@ -1,66 +1,121 @@
 #include "telemetry/otlp.h"
 
-#include "base/text/text.h"
 #include "json/json.h"
 #include "telemetry/otlp_write.h"
 
 #include <algorithm>
 #include <charconv>
+#include <span>
+#include <string>
+#include <string_view>
 
 namespace dormouse::telemetry {
 
 namespace {
 
-constexpr int status_error = 2;
+struct ValueAppender {
+    JsonText& out;
 
-void write_attributes(json::Writer& out, Span const& span) {
-    out.key("attributes").begin_array();
-    for (Attribute const& one : span.attributes)
-        std::visit([&](auto const& value) { write_attribute(out, one.key, value); }, one.value);
-    if (span.error) write_attribute(out, "error.type", *span.error);
-    out.end_array();
+    void operator()(std::string_view text) const {
+        out.add(R"(","value":{"stringValue":)").add_string(text).add("}}");
+    }
+    void operator()(std::int64_t number) const {
+        out.add(R"(","value":{"intValue":")").add_number(number).add(R"("}})");
+    }
+    void operator()(std::span<std::string_view const> texts) const {
+        out.add(R"(","value":{"arrayValue":{"values":[)");
+        for (std::string_view const& text : texts) {
+            if (&text != texts.data()) out.add(",");
+            out.add(R"({"stringValue":)").add_string(text).add("}");
+        }
+        out.add("]}}}");
+    }
+};
+
+void append_attribute(JsonText& out, Attribute const& attribute) {
+    out.add(R"({"key":")").add_text(attribute.key);
+    std::visit(ValueAppender{out}, attribute.value);
 }
 
-void write_links(json::Writer& out, std::vector<Link> const& links) {
-    out.key("links").begin_array();
-    for (Link const& link : links) {
-        out.begin_object().member("traceId", hex(link.trace)).member("spanId", hex(link.span));
-        if (!link.state.empty()) out.member("traceState", link.state);
-        out.key("attributes").begin_array();
-        write_attribute(out, "dormouse.link", std::string(link.relation));
-        out.end_array().end_object();
+void append_attributes(JsonText& out, Span const& span) {
+    out.add(R"(,"attributes":[)");
+    for (Attribute const& attribute : span.attributes) {
+        append_attribute(out, attribute);
+        out.add(",");
     }
-    out.end_array();
+    if (span.error)
+        append_attribute(out, {"error.type", *span.error});
+    else if (!span.attributes.empty())
+        out.remove_last();
+    out.add("]");
+}
+
+void append_links(JsonText& out, std::span<Link const> links) {
+    out.add(R"(,"links":[)");
+    for (Link const& link : links) {
+        out.add(R"({"traceId":")").add_hex(link.trace);
+        out.add(R"(","spanId":")").add_hex(link.span).add("\"");
+        if (!link.state.empty()) out.add(R"(,"traceState":)").add_string(link.state);
+        out.add(R"(,"attributes":[)");
+        append_attribute(out, {"dormouse.link", link.relation});
+        out.add("]},");
+    }
+    out.replace_last(']');
+}
+
+void append_name(JsonText& out, Span const& span) {
+    out.add(R"(,"name":)");
+    if (span.object.empty()) {
+        out.add_string(span.operation);
+    } else if (json::is_plain(span.operation) && json::is_plain(span.object)) {
+        out.add("\"").add_text(span.operation).add(" ").add_text(span.object).add("\"");
+    } else {
+        out.add_string(std::string(span.operation).append(" ").append(span.object));
+    }
+}
+
+void append_status(JsonText& out, Span const& span) {
+    if (!span.error && span.why.empty()) {
+        out.add(R"(,"status":{}})");
+        return;
+    }
+    out.add(R"(,"status":{)");
+    if (span.error) out.add(R"("code":2,)");
+    if (!span.why.empty()) out.add(R"("message":)").add_string(span.why).add(",");
+    out.replace_last('}');
+    out.add("}");
 }
 
 }  // namespace
 
-std::string span_json(Span const& span) {
-    json::Writer out;
-    out.begin_object().member("traceId", hex(span.trace)).member("spanId", hex(span.id));
-    if (!span.state.empty()) out.member("traceState", span.state);
-    if (span.parent != SpanId{}) out.member("parentSpanId", hex(span.parent));
-    out.member("name", span.name).member("kind", static_cast<int>(span.kind));
-    out.member("startTimeUnixNano", nanoseconds(span.start));
-    out.member("endTimeUnixNano", nanoseconds(std::max(span.start, span.end)));
-    write_attributes(out, span);
-    if (!span.links.empty()) write_links(out, span.links);
-    out.key("status").begin_object();
-    if (span.error) out.member("code", status_error);
-    if (!span.why.empty()) out.member("message", span.why);
-    return out.end_object().end_object().take();
+void append_span(JsonText& out, Span const& span) {
+    out.add(R"({"traceId":")").add_hex(span.trace);
+    out.add(R"(","spanId":")").add_hex(span.id).add("\"");
+    if (!span.state.empty()) out.add(R"(,"traceState":)").add_string(span.state);
+    if (span.parent != SpanId{}) out.add(R"(,"parentSpanId":")").add_hex(span.parent).add("\"");
+    append_name(out, span);
+    out.add(R"(,"kind":)").add_number(static_cast<int>(span.kind));
+    out.add(R"(,"startTimeUnixNano":")").add_number(to_ms(span.start)).add("000000\"");
+    out.add(R"(,"endTimeUnixNano":")").add_number(to_ms(std::max(span.start, span.end)));
+    out.add("000000\"");
+    append_attributes(out, span);
+    if (!span.links.empty()) append_links(out, span.links);
+    append_status(out, span);
 }
 
-std::string traces_json(Resource const& resource, std::span<std::string const> spans) {
+std::string traces_json(Resource const& resource, std::string_view spans) {
+    constexpr std::string_view end = "]}]}]}";
     json::Writer out;
     out.begin_object().key("resourceSpans").begin_array().begin_object();
     write_resource(out, resource);
     out.key("scopeSpans").begin_array().begin_object();
     write_scope(out, resource);
     out.key("spans").begin_array();
-    for (std::string const& span : spans) out.raw(span);
     out.end_array().end_object().end_array().end_object().end_array();
-    return out.end_object().take();
+    std::string text = out.end_object().take();
+    text.reserve(text.size() + spans.size());
+    text.insert(text.size() - end.size(), spans);
+    return text;
 }
 
 Taken read_taken(std::string_view body, std::string_view member) {

@@ -2,11 +2,10 @@
 // OTLP in its JSON encoding: ids are hex, 64-bit integers are strings, enumerators are numbers.
 // https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding. Pure.
 
+#include "telemetry/json_text.h"
 #include "telemetry/span.h"
 
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,10 +18,10 @@ struct Resource {
     std::string instance;
 };
 
-// One element of `spans`.
-[[nodiscard]] std::string span_json(Span const& span);
-// The body of a request: an ExportTraceServiceRequest with these elements.
-[[nodiscard]] std::string traces_json(Resource const& resource, std::span<std::string const> spans);
+// Appends one element of `spans`.
+void append_span(JsonText& out, Span const& span);
+// The body of a request: an ExportTraceServiceRequest. `spans`: elements with commas between them.
+[[nodiscard]] std::string traces_json(Resource const& resource, std::string_view spans);
 
 // The collector's answer to a request that it accepted.
 struct Taken {

@@ -6,7 +6,9 @@
 #include "session/tracing.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -20,9 +22,8 @@ using session::TraceId;
 enum class SpanKind : std::uint8_t { internal = 1, client = 3, producer = 4 };
 
 struct Attribute {
-    std::string_view key;  // of a constant
-    std::variant<std::string, std::int64_t, bool, std::vector<std::string>> value;
-    friend bool operator==(Attribute const&, Attribute const&) = default;
+    std::string_view key;  // plain: nothing in it must be escaped
+    std::variant<std::string_view, std::int64_t, std::span<std::string_view const>> value;
 };
 
 // `relation`: why it is linked, as the attribute dormouse.link.
@@ -31,23 +32,25 @@ struct Link {
     SpanId span{};
     std::string_view relation;
     std::string state = {};  // tracestate
-    friend bool operator==(Link const&, Link const&) = default;
 };
 
+// Its texts belong to others: it is valid during the call that gets it.
 struct Span {
     TraceId trace{};
     SpanId id{};
-    SpanId parent{};  // all zero: none
-    std::string name;
+    SpanId parent{};               // all zero: none
+    std::string_view operation;    // its name begins with it
+    std::string_view object = {};  // the rest of its name, after a space; may be empty
     SpanKind kind = SpanKind::internal;
     Time start{};
     Time end{};
     std::vector<Attribute> attributes = {};
-    std::vector<Link> links = {};
-    std::optional<std::string> error = {};  // error.type; nullopt: it succeeded
-    std::string why = {};                   // the status's message
-    std::string state = {};                 // tracestate
-    friend bool operator==(Span const&, Span const&) = default;
+    std::span<Link const> links = {};
+    std::optional<std::string_view> error = {};  // error.type; nullopt: it succeeded
+    std::string_view why = {};                   // the status's message
+    std::string_view state = {};                 // tracestate
 };
+
+using SpanSink = std::function<void(Span const&)>;
 
 }  // namespace dormouse::telemetry

@@ -36,32 +36,45 @@ Seq input_of(State const& state, TurnNo turn) {
 
 void Tracer::appended(State const& state, Records const& records) {
     TurnNo const turn = turn_of(records);
-    if (turn == 0 || records.empty()) return;
-    SessionId const session = state.id;
+    if (turn == 0 || waits(state, records) || continues(state, records)) return;
     SessionFacts facts = facts_of(state);
-    if (auto const reading = reading_.find(session); reading != reading_.end()) {
-        auto& behind = reading->second.behind;
-        if (behind.size() >= behind_max) return exporter_.lost(1);
-        behind.insert(behind.end(), records.begin(), records.end());
-        reading->second.facts = std::move(facts);
-        return;
-    }
-    Seq const first = records.front()->event.seq;
-    if (auto const known = known_.find(session); known != known_.end()) {
-        TurnSpans spans = std::move(known->second.spans);
-        bool const next = known->second.head + 1 == first;
-        forget(session);
-        spans.learn(facts);
-        if (next) return follow(session, std::move(spans), records);
-    }
-    if (!is_sampled(facts, turn)) return;
-    if (begins(records)) return follow(session, TurnSpans(options_, std::move(facts)), records);
-    read(state, std::move(facts), records);
+    if (begins(records)) return follow(state.id, TurnSpans(options_, std::move(facts)), records);
+    if (is_sampled(facts, turn)) read(state, std::move(facts), turn, records);
 }
 
-void Tracer::ended(Delivery const& delivery) {
-    if (auto const span = span_of(delivery)) exporter_.add(*span);
+// Returns true if the earlier records of the session are being read.
+bool Tracer::waits(State const& state, Records const& records) {
+    if (reading_.empty()) return false;
+    auto const reading = reading_.find(state.id);
+    if (reading == reading_.end()) return false;
+    auto& behind = reading->second.behind;
+    if (behind.size() >= behind_max) {
+        exporter_.lost(1);
+        return true;
+    }
+    behind.insert(behind.end(), records.begin(), records.end());
+    reading->second.facts = facts_of(state);
+    return true;
 }
+
+bool Tracer::continues(State const& state, Records const& records) {
+    auto const found = known_.find(state.id);
+    if (found == known_.end()) return false;
+    Known& known = found->second;
+    bool const next = known.head + 1 == records.front()->event.seq;
+    if (next) {
+        known.spans.learn(state);
+        apply(known.spans, records);
+        known.head = records.back()->event.seq;
+    }
+    if (next && known.spans.open())
+        order_.splice(order_.end(), order_, known.place);
+    else
+        forget(found);
+    return next;
+}
+
+void Tracer::ended(Delivery const& delivery) { give_span(delivery, sink_); }
 
 bool Tracer::is_sampled(SessionFacts const& facts, TurnNo turn) const {
     auto const received = facts.received.find(turn);
@@ -70,9 +83,8 @@ bool Tracer::is_sampled(SessionFacts const& facts, TurnNo turn) const {
         .sampled;
 }
 
-void Tracer::read(State const& state, SessionFacts facts, Records const& records) {
+void Tracer::read(State const& state, SessionFacts facts, TurnNo turn, Records const& records) {
     SessionId const session = state.id;
-    TurnNo const turn = turn_of(records);
     Seq const from = std::max<Seq>(input_of(state, turn), 1);
     Seq const to = records.front()->event.seq - 1;
     if (reading_.size() >= reading_max) return exporter_.lost(1);
@@ -91,7 +103,7 @@ void Tracer::was_read(SessionId session, Result<Records> const& got) {
     Records const& behind = reading.behind;
     Seq const first = behind.front()->event.seq;
     TurnSpans spans(options_, reading.facts);
-    std::vector<Span> earlier;  // another append has given them
+    SpanSink const earlier = [](Span const&) {};  // another append has given them
     if (got)
         for (wire::RecordPtr const& record : *got)
             if (record->event.seq < first) spans.apply(record->event, earlier);
@@ -104,26 +116,22 @@ void Tracer::was_read(SessionId session, Result<Records> const& got) {
     follow(session, std::move(spans), behind);
 }
 
-void Tracer::follow(SessionId session, TurnSpans spans, Records const& records) {
+void Tracer::follow(SessionId const& session, TurnSpans spans, Records const& records) {
     apply(spans, records);
-    if (spans.open()) keep(session, std::move(spans), records.back()->event.seq);
+    if (spans.open() && spans.sampled()) keep(session, std::move(spans), records.back()->event.seq);
 }
 
 void Tracer::apply(TurnSpans& spans, Records const& records) {
-    std::vector<Span> out;
-    for (wire::RecordPtr const& record : records) spans.apply(record->event, out);
-    for (Span const& span : out) exporter_.add(span);
+    for (wire::RecordPtr const& record : records) spans.apply(record->event, sink_);
 }
 
-void Tracer::keep(SessionId session, TurnSpans spans, Seq head) {
+void Tracer::keep(SessionId const& session, TurnSpans spans, Seq head) {
     order_.push_back(session);
     known_.insert_or_assign(session, Known{std::move(spans), head, std::prev(order_.end())});
-    if (known_.size() > known_max) forget(order_.front());
+    if (known_.size() > known_max) forget(known_.find(order_.front()));
 }
 
-void Tracer::forget(SessionId session) {
-    auto const known = known_.find(session);
-    if (known == known_.end()) return;
+void Tracer::forget(Place known) {
     order_.erase(known->second.place);
     known_.erase(known);
 }

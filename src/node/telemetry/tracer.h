@@ -10,6 +10,8 @@
 
 #include <list>
 #include <map>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace dormouse::telemetry {
@@ -20,7 +22,13 @@ public:
 
     // Everything outlives this.
     Tracer(port::Journal& journal, Exporter& exporter, SpanOptions options)
-        : journal_(journal), exporter_(exporter), options_(std::move(options)) {}
+        : journal_(journal),
+          exporter_(exporter),
+          options_(std::move(options)),
+          sink_([this](Span const& span) { exporter_.add(span); }) {}
+    ~Tracer() = default;
+    Tracer(Tracer const&) = delete;
+    Tracer& operator=(Tracer const&) = delete;
 
     // `records` became durable; `state` is the state after them.
     void appended(session::State const& state, Records const& records);
@@ -43,18 +51,24 @@ private:
         Records behind;
     };
 
+    using Place = std::unordered_map<SessionId, Known>::iterator;
+
     [[nodiscard]] bool is_sampled(SessionFacts const& facts, TurnNo turn) const;
-    void read(session::State const& state, SessionFacts facts, Records const& records);
+    // Returns false if records are missing between what is known and these.
+    [[nodiscard]] bool continues(session::State const& state, Records const& records);
+    [[nodiscard]] bool waits(session::State const& state, Records const& records);
+    void read(session::State const& state, SessionFacts facts, TurnNo turn, Records const& records);
     void was_read(SessionId session, Result<Records> const& records);
-    void follow(SessionId session, TurnSpans spans, Records const& records);
+    void follow(SessionId const& session, TurnSpans spans, Records const& records);
     void apply(TurnSpans& spans, Records const& records);
-    void keep(SessionId session, TurnSpans spans, Seq head);
-    void forget(SessionId session);
+    void keep(SessionId const& session, TurnSpans spans, Seq head);
+    void forget(Place known);
 
     port::Journal& journal_;
     Exporter& exporter_;
     SpanOptions const options_;
-    std::map<SessionId, Known> known_;
+    SpanSink const sink_;  // the exporter
+    std::unordered_map<SessionId, Known> known_;
     std::list<SessionId> order_;  // of `known_`, longest unused first
     std::map<SessionId, Reading> reading_;
     Scope scope_;

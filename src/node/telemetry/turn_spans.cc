@@ -1,5 +1,8 @@
 #include "telemetry/turn_spans.h"
 
+#include <algorithm>
+#include <array>
+#include <iterator>
 #include <utility>
 
 namespace dormouse::telemetry {
@@ -8,9 +11,8 @@ using namespace dormouse::session;
 
 namespace {
 
-std::string turn_id(SessionId const& session, TurnNo turn) {
-    return numbered_id("trn_", session, turn);
-}
+// Most spans have fewer attributes.
+constexpr std::size_t attributes_usual = 16;
 
 void add_usage(std::vector<Attribute>& out, Usage const& usage) {
     out.push_back({"gen_ai.usage.input_tokens", usage.input_tokens});
@@ -23,9 +25,13 @@ void add_usage(std::vector<Attribute>& out, Usage const& usage) {
         out.push_back({"gen_ai.usage.reasoning.output_tokens", usage.reasoning_tokens});
 }
 
-Attribute finish_reasons(FinishReason finish, bool calls) {
-    return {"gen_ai.response.finish_reasons",
-            std::vector<std::string>{calls ? "tool_calls" : std::string(text(finish))}};
+// What a model's work gave. `reason` is pointed to.
+std::vector<Attribute> outcome_of(std::string_view const& reason, Usage const& usage) {
+    std::vector<Attribute> out;
+    out.reserve(6);
+    out.push_back({"gen_ai.response.finish_reasons", std::span(&reason, 1)});
+    add_usage(out, usage);
+    return out;
 }
 
 bool is_mcp(std::string_view tool) { return tool.starts_with("mcp:"); }
@@ -34,8 +40,11 @@ bool is_mcp(std::string_view tool) { return tool.starts_with("mcp:"); }
 
 SessionFacts facts_of(State const& state) {
     SessionFacts out{state.id, state.project, state.agent};
-    if (state.last_turn) out.received[state.last_turn->no] = state.last_turn->trace;
-    if (state.turn) out.received[state.turn->no] = state.turn->trace;
+    auto const add = [&](auto const& turn) {
+        if (turn && !turn->trace.parent.empty()) out.received[turn->no] = turn->trace;
+    };
+    add(state.last_turn);
+    add(state.turn);
     return out;
 }
 
@@ -43,10 +52,14 @@ SessionFacts facts_of(State const& state) {
 struct TurnSpans::Applier {
     TurnSpans& self;
     Event const& event;
-    std::vector<Span>& out;
+    SpanSink const& sink;
 
     [[nodiscard]] Turn& turn() const { return *self.turn_; }
     [[nodiscard]] bool content() const { return self.options_->content; }
+    // Empty unless content is sent.
+    [[nodiscard]] std::string_view shown(std::string_view text) const {
+        return content() ? text : std::string_view();
+    }
 
     template <class Other> void operator()(Other const&) const {}
 
@@ -54,7 +67,7 @@ struct TurnSpans::Applier {
     void operator()(AgentPrompted const& e) const { ask(e.step, e.attempt, true); }
     void ask(std::uint32_t step, std::uint32_t attempt, bool of_program) const {
         self.resume(event);
-        if (turn().request) self.end_request(event, "interrupted", out);
+        if (turn().request) self.end_request({event.at, "interrupted"}, sink);
         turn().step = step;
         turn().of_program = of_program;
         turn().request = Work{model_span(self.facts_.session, turn().no, step, attempt),
@@ -63,83 +76,84 @@ struct TurnSpans::Applier {
 
     void operator()(ModelReplied const& e) const {
         reply(e.finish, e.usage, !e.calls.empty());
+        auto& calls = turn().calls;
         CallNo no = e.first_call;
         for (CallSpec const& spec : e.calls) {
-            if (turn().calls.size() >= calls_max) return;
-            turn().calls[no++] = {spec.tool, spec.model_id, content() ? spec.input : Json()};
+            if (calls.size() >= calls_max) return;
+            if (calls.empty() || calls.back().no < no)
+                calls.push_back({no, spec.tool, spec.model_id, content() ? spec.input : Json()});
+            ++no;
         }
     }
     void operator()(AgentReplied const& e) const { reply(e.finish, e.usage, false); }
     void reply(FinishReason finish, Usage const& usage, bool calls) const {
         if (!turn().request) return;
-        Span span = self.request_span(event);
-        span.attributes.push_back(finish_reasons(finish, calls));
-        add_usage(span.attributes, usage);
-        turn().request.reset();
-        out.push_back(std::move(span));
+        std::string_view const reason = calls ? "tool_calls" : text(finish);
+        auto const more = outcome_of(reason, usage);
+        self.end_request({.at = event.at, .more = more}, sink);
     }
 
     void operator()(ModelFailed const& e) const { fail(e.error); }
     void operator()(AgentDetached const& e) const { fail(e.error); }
     void fail(Trouble const& error) const {
-        if (!turn().request) return;
-        self.end_request(event, error.code, out);
-        if (content()) out.back().why = error.message;
+        if (turn().request) self.end_request({event.at, error.code, shown(error.message)}, sink);
     }
 
     void operator()(ToolStarted const& e) const {
         self.resume(event);
-        CallNo const no = e.pending.call;
-        auto const call = turn().calls.find(no);
-        if (call == turn().calls.end()) return;
-        if (call->second.run) self.end_run(no, event.at, "interrupted", out);
-        Work run{session::tool_span(self.facts_.session, no, e.pending.generation, e.attempt),
+        Call* const call = self.find_call(e.pending.call);
+        if (call == nullptr) return;
+        if (call->run) self.end_run(*call, {event.at, "interrupted"}, sink);
+        Work run{session::tool_span(self.facts_.session, call->no, e.pending.generation, e.attempt),
                  turn().part->id, event.at, e.attempt};
-        if (call->second.last)
-            run.links.push_back({turn().context.trace, *call->second.last, "earlier_run"});
-        call->second.run = std::move(run);
+        if (call->last) run.links.push_back({turn().context.trace, *call->last, "earlier_run"});
+        call->run = std::move(run);
     }
 
     void operator()(ToolFinished const& e) const {
-        auto const call = turn().calls.find(e.call);
-        if (call == turn().calls.end()) return;
-        if (!call->second.run) begin_instant(call->second, e.call, e.attempt);
-        self.end_run(e.call, event.at, e.error_reason ? text(*e.error_reason) : "", out);
-        if (!content()) return;
-        if (e.error_reason)
-            out.back().why = e.error;
-        else
-            out.back().attributes.push_back(
-                {"gen_ai.tool.call.result", std::string(e.output.text())});
+        Call* const call = self.find_call(e.call);
+        if (call == nullptr) return;
+        if (!call->run) begin_instant(*call, e.attempt);
+        Ending ending{event.at};
+        Attribute const result{"gen_ai.tool.call.result", e.output.text()};
+        if (e.error_reason) {
+            ending.error = text(*e.error_reason);
+            ending.why = shown(e.error);
+        } else if (content()) {
+            ending.more = std::span(&result, 1);
+        }
+        self.end_run(*call, ending, sink);
     }
     void operator()(ToolFailed const& e) const {
-        if (!runs(e.call)) return;
-        self.end_run(e.call, event.at, "failed", out);
-        if (content()) out.back().why = e.error;
+        end_run_of(e.call, {event.at, "failed", shown(e.error)});
     }
     void operator()(CallInDoubt const& e) const {
-        if (runs(e.pending.call)) self.end_run(e.pending.call, event.at, "in_doubt", out);
+        end_run_of(e.pending.call, {event.at, "in_doubt"});
+    }
+    void end_run_of(CallNo no, Ending const& ending) const {
+        if (Call* const call = self.find_call(no); call != nullptr && call->run)
+            self.end_run(*call, ending, sink);
     }
     // A call that waits without having run has a span all the same.
     void operator()(CallPaused const& e) const {
-        CallNo const no = e.pending.call;
-        auto const call = turn().calls.find(no);
-        if (call == turn().calls.end()) return;
-        if (!call->second.run) begin_instant(call->second, no, 0, e.pending.generation);
-        self.end_run(no, event.at, "", out);
-        out.back().attributes.push_back({"dormouse.pending.id", e.pending.text()});
-        out.back().attributes.push_back(
-            {"dormouse.pause.reason", std::string(text(e.terms->reason))});
+        Call* const call = self.find_call(e.pending.call);
+        if (call == nullptr) return;
+        if (!call->run) begin_instant(*call, 0, e.pending.generation);
+        std::string const pending = e.pending.text();
+        std::array<Attribute, 2> const more{
+            {{"dormouse.pending.id", pending}, {"dormouse.pause.reason", text(e.terms->reason)}}};
+        self.end_run(*call, {.at = event.at, .more = more}, sink);
     }
-    void begin_instant(Call& call, CallNo no, std::uint32_t attempt,
-                       Generation generation = 0) const {
-        SpanId const parent = turn().part ? turn().part->id : turn().last_part;
-        call.run = Work{session::tool_span(self.facts_.session, no, generation, attempt), parent,
-                        event.at, attempt};
+    void begin_instant(Call& call, std::uint32_t attempt, Generation generation = 0) const {
+        call.run = Work{session::tool_span(self.facts_.session, call.no, generation, attempt),
+                        part_or_last(), event.at, attempt};
+    }
+    [[nodiscard]] SpanId const& part_or_last() const {
+        return turn().part ? turn().part->id : turn().last_part;
     }
 
     void operator()(Submitted const& e) const {
-        settle(e.receipt.pending.call, "");
+        settle(e.receipt.pending.call, {});
         self.add_cause(e.trace, "outcome");
     }
     // The turn that a mail begins is a child of its sender's span; mail that a turn reads later is
@@ -149,86 +163,83 @@ struct TurnSpans::Applier {
     // Sending is instant: the receiver takes it when it can.
     void operator()(MailSent const& e) const {
         if (e.to.empty() || !is_ours(e.trace)) return;
-        Span span = sent("mail");
         std::string const first = e.to.front().session.text();
-        span.attributes.push_back({"messaging.destination.name", first});
-        span.attributes.push_back(
-            {"messaging.message.id", text(MailId{self.facts_.session, event.seq})});
+        std::string const id = text(MailId{self.facts_.session, event.seq});
+        std::vector<Attribute> more{{"messaging.destination.name", first},
+                                    {"messaging.message.id", id}};
         if (e.to.size() > 1)
-            span.attributes.push_back(
+            more.push_back(
                 {"messaging.batch.message_count", static_cast<std::int64_t>(e.to.size())});
-        out.push_back(std::move(span));
+        give_sent("mail", more);
     }
     void operator()(TaskStarted const& e) const { begin_run(e.task, e.trace); }
     void operator()(TaskChanged const& e) const { begin_run(e.task, e.trace); }
     void begin_run(TaskNo task, TraceHeaders const& trace) const {
         if (!is_ours(trace)) return;
-        Span span = sent("task");
-        span.attributes.push_back(
-            {"messaging.message.id", numbered_id("tsk_", self.facts_.session, task)});
-        out.push_back(std::move(span));
+        std::string const id = numbered_id("tsk_", self.facts_.session, task);
+        give_sent("task", {{"messaging.message.id", id}});
     }
     [[nodiscard]] bool is_ours(TraceHeaders const& trace) const {
         auto const context = parse_traceparent(trace.parent);
         return context && context->span == sent_span(self.facts_.session, event.seq);
     }
-    [[nodiscard]] Span sent(std::string const& what) const {
-        SpanId const parent = turn().part ? turn().part->id : turn().last_part;
-        Work const work{sent_span(self.facts_.session, event.seq), parent, event.at};
-        Span span = self.span_of(work, "send " + what, SpanKind::producer, event.at);
+    void give_sent(std::string_view what, std::vector<Attribute> const& more) const {
+        Work const work{sent_span(self.facts_.session, event.seq), part_or_last(), event.at};
+        Span span = self.span_of(work, "send", event.at);
+        span.object = what;
+        span.kind = SpanKind::producer;
         span.attributes.push_back({"messaging.system", "dormouse"});
         span.attributes.push_back({"messaging.operation.name", "send"});
         span.attributes.push_back({"messaging.operation.type", "send"});
-        return span;
+        self.give(std::move(span), {.at = event.at, .more = more}, sink);
     }
 
     void operator()(Expired const& e) const { settle(e.receipt.pending.call, "expired"); }
     void operator()(Cancelled const& e) const { settle(e.call, "cancelled"); }
-    void settle(CallNo no, std::string_view error) const {
-        auto const call = turn().calls.find(no);
-        if (call == turn().calls.end()) return;
-        if (call->second.run)
-            self.end_run(no, event.at, error, out);
-        else if (call->second.last)
-            self.add_cause({turn().context.trace, *call->second.last, "paused_call"});
+    void settle(CallNo no, std::optional<std::string_view> error) const {
+        Call* const call = self.find_call(no);
+        if (call == nullptr) return;
+        if (call->run)
+            self.end_run(*call, {event.at, error}, sink);
+        else if (call->last)
+            self.add_cause({turn().context.trace, *call->last, "paused_call"});
     }
 
     void operator()(TurnEnded const& e) const {
         self.resume(event);
-        if (turn().request) self.end_request(event, "cancelled", out);
-        std::vector<CallNo> running;
-        for (auto const& [no, call] : turn().calls)
-            if (call.run) running.push_back(no);
-        for (CallNo const no : running) self.end_run(no, event.at, "cancelled", out);
-        std::vector<Attribute> more{finish_reasons(e.finish, false)};
-        add_usage(more, e.usage);
-        self.end_part(text(e.finish), event.at, std::move(more), out);
+        if (turn().request) self.end_request({event.at, "cancelled"}, sink);
+        for (Call& call : turn().calls)
+            if (call.run) self.end_run(call, {event.at, "cancelled"}, sink);
+        std::string_view const finish = text(e.finish);
+        auto const more = outcome_of(finish, e.usage);
+        Ending ending{.at = event.at, .more = more};
         if (e.error) {
-            out.back().error = e.error->code;
-            if (content()) out.back().why = e.error->message;
+            ending.error = e.error->code;
+            ending.why = shown(e.error->message);
         }
+        self.end_part(finish, ending, sink);
         self.turn_.reset();
-    }
-
-    [[nodiscard]] bool runs(CallNo no) const {
-        auto const call = turn().calls.find(no);
-        return call != turn().calls.end() && call->second.run;
     }
 };
 
-void TurnSpans::apply(Event const& event, std::vector<Span>& out) {
+void TurnSpans::learn(State const& state) {
+    if (facts_.agent != state.agent) facts_.agent = state.agent;
+    if (facts_.project != state.project) facts_.project = state.project;
+    bool const received = (state.turn && !state.turn->trace.parent.empty()) ||
+                          (state.last_turn && !state.last_turn->trace.parent.empty());
+    if (received || !facts_.received.empty()) facts_ = facts_of(state);
+}
+
+void TurnSpans::apply(Event const& event, SpanSink const& sink) {
     if (auto const* const started = std::get_if<TurnStarted>(&event.body))
         begin(event, started->turn, started->again);
     if (!turn_) return;
-    bool const sampled = turn_->context.sampled;
-    std::size_t const before = out.size();
-    std::visit(Applier{*this, event, out}, static_cast<EventChoice const&>(event.body));
+    std::visit(Applier{*this, event, sink}, static_cast<EventChoice const&>(event.body));
     if (turn_ && event.activity) {
         bool const sleeps = *event.activity == Activity::waiting_async;
         if (!sleeps) resume(event);
-        if (sleeps && turn_->part) end_part("paused", event.at, {}, out);
+        if (sleeps && turn_->part) end_part("paused", {event.at}, sink);
     }
-    if (!sampled) out.resize(before);
 }
 
 void TurnSpans::join(TurnNo turn, Event const& event) { begin(event, turn, true); }
@@ -240,14 +251,14 @@ TraceHeaders TurnSpans::received(TurnNo turn) const {
 
 void TurnSpans::begin(Event const& event, TurnNo turn, bool again) {
     TraceHeaders sender = received(turn);
-    turn_ = Turn{turn, trace_of_turn(options_->rules, facts_.session, turn, sender.parent),
+    turn_ = Turn{turn, numbered_id("trn_", facts_.session, turn),
+                 trace_of_turn(options_->rules, facts_.session, turn, sender.parent),
                  std::move(sender.state)};
     SpanId const first = session::turn_span(facts_.session, turn);
-    if (again) turn_->causes.push_back({turn_->context.trace, first, "turn"});
     turn_->parts = 1;
     turn_->part = Work{again ? resumed_span(facts_.session, turn, event.seq) : first,
                        turn_->context.span, event.at};
-    turn_->part->links = std::exchange(turn_->causes, {});
+    if (again) turn_->part->links.push_back({turn_->context.trace, first, "turn"});
 }
 
 void TurnSpans::resume(Event const& event) {
@@ -255,8 +266,10 @@ void TurnSpans::resume(Event const& event) {
     ++turn_->parts;
     turn_->part =
         Work{resumed_span(facts_.session, turn_->no, event.seq), turn_->context.span, event.at};
-    turn_->part->links = {{turn_->context.trace, turn_->last_part, "resumes"}};
-    for (Link const& cause : std::exchange(turn_->causes, {})) turn_->part->links.push_back(cause);
+    auto& links = turn_->part->links;
+    links.reserve(turn_->causes.size() + 2);
+    links.push_back({turn_->context.trace, turn_->last_part, "resumes"});
+    std::ranges::move(std::exchange(turn_->causes, {}), std::back_inserter(links));
 }
 
 void TurnSpans::add_cause(TraceHeaders const& sender, std::string_view relation) {
@@ -269,89 +282,97 @@ void TurnSpans::add_cause(Link link) {
     if (links.size() < links_max) links.push_back(std::move(link));
 }
 
-Span TurnSpans::span_of(Work const& work, std::string name, SpanKind kind, Time end) const {
-    Span out{turn_->context.trace, work.id, work.parent, std::move(name), kind, work.start, end};
+TurnSpans::Call* TurnSpans::find_call(CallNo no) {
+    auto const found = std::ranges::lower_bound(turn_->calls, no, {}, &Call::no);
+    return found != turn_->calls.end() && found->no == no ? &*found : nullptr;
+}
+
+Span TurnSpans::span_of(Work const& work, std::string_view operation, Time end) const {
+    Span out{.trace = turn_->context.trace,
+             .id = work.id,
+             .parent = work.parent,
+             .operation = operation,
+             .start = work.start,
+             .end = end};
     out.links = work.links;
     out.state = turn_->state;
-    out.attributes = {{"gen_ai.conversation.id", facts_.session.text()},
-                      {"dormouse.turn.id", turn_id(facts_.session, turn_->no)}};
+    out.attributes.reserve(attributes_usual);
+    out.attributes.push_back({"gen_ai.conversation.id", session_});
+    out.attributes.push_back({"dormouse.turn.id", turn_->id});
     return out;
 }
 
-void TurnSpans::end_part(std::string_view outcome, Time end, std::vector<Attribute> more,
-                         std::vector<Span>& out) {
-    Span span = span_of(*turn_->part, "invoke_agent " + facts_.agent, SpanKind::internal, end);
-    auto& attributes = span.attributes;
-    attributes.push_back({"gen_ai.operation.name", "invoke_agent"});
-    attributes.push_back({"gen_ai.agent.name", facts_.agent});
-    attributes.push_back({"dormouse.project.id", facts_.project});
-    attributes.push_back({"dormouse.turn.part", std::int64_t{turn_->parts}});
-    attributes.push_back({"dormouse.turn.outcome", std::string(outcome)});
-    attributes.insert(attributes.end(), more.begin(), more.end());
-    turn_->last_part = turn_->part->id;
-    turn_->part.reset();
-    out.push_back(std::move(span));
+// Nothing of a turn that is not sampled.
+void TurnSpans::give(Span span, Ending const& ending, SpanSink const& sink) const {
+    if (!turn_->context.sampled) return;
+    span.error = ending.error;
+    span.why = ending.why;
+    span.attributes.insert(span.attributes.end(), ending.more.begin(), ending.more.end());
+    sink(span);
 }
 
-Span TurnSpans::request_span(Event const& event) const {
+void TurnSpans::end_part(std::string_view outcome, Ending const& ending, SpanSink const& sink) {
+    Work const part = *std::exchange(turn_->part, std::nullopt);
+    turn_->last_part = part.id;
+    Span span = span_of(part, "invoke_agent", ending.at);
+    span.object = facts_.agent;
+    span.attributes.push_back({"gen_ai.operation.name", span.operation});
+    span.attributes.push_back({"gen_ai.agent.name", facts_.agent});
+    span.attributes.push_back({"dormouse.project.id", facts_.project});
+    span.attributes.push_back({"dormouse.turn.part", std::int64_t{turn_->parts}});
+    span.attributes.push_back({"dormouse.turn.outcome", outcome});
+    give(std::move(span), ending, sink);
+}
+
+void TurnSpans::end_request(Ending const& ending, SpanSink const& sink) {
+    Work const request = *std::exchange(turn_->request, std::nullopt);
+    bool const program = turn_->of_program;
     ModelName const name =
-        options_->model_of && !turn_->of_program ? options_->model_of(facts_.agent) : ModelName();
-    std::string const operation = turn_->of_program ? "invoke_agent" : "chat";
-    std::string const& whom = turn_->of_program ? facts_.agent : name.model;
-    Span span = span_of(*turn_->request, operation + (whom.empty() ? "" : " " + whom),
-                        SpanKind::client, event.at);
+        options_->model_of && !program ? options_->model_of(facts_.agent) : ModelName();
+    Span span = span_of(request, program ? "invoke_agent" : "chat", ending.at);
+    span.object = program ? std::string_view(facts_.agent) : name.model;
+    span.kind = SpanKind::client;
     auto& attributes = span.attributes;
-    attributes.push_back({"gen_ai.operation.name", operation});
+    attributes.push_back({"gen_ai.operation.name", span.operation});
     attributes.push_back({"gen_ai.agent.name", facts_.agent});
     if (!name.provider.empty()) attributes.push_back({"gen_ai.provider.name", name.provider});
     if (!name.model.empty()) attributes.push_back({"gen_ai.request.model", name.model});
     attributes.push_back({"dormouse.step", std::int64_t{turn_->step}});
-    attributes.push_back({"dormouse.attempt", std::int64_t{turn_->request->attempt}});
-    return span;
+    attributes.push_back({"dormouse.attempt", std::int64_t{request.attempt}});
+    give(std::move(span), ending, sink);
 }
 
-void TurnSpans::end_request(Event const& event, std::string_view error, std::vector<Span>& out) {
-    Span span = request_span(event);
-    span.error = error;
-    turn_->request.reset();
-    out.push_back(std::move(span));
-}
-
-Span TurnSpans::tool_span(Work const& run, CallNo no, Time end) const {
-    Call const& call = turn_->calls.at(no);
+void TurnSpans::end_run(Call& call, Ending const& ending, SpanSink const& sink) {
+    Work const run = *std::exchange(call.run, std::nullopt);
+    call.last = run.id;
     bool const mcp = is_mcp(call.tool);
-    Span span =
-        span_of(run, "execute_tool " + call.tool, mcp ? SpanKind::client : SpanKind::internal, end);
+    std::string const id = "call_" + std::to_string(call.no);
+    Span span = span_of(run, "execute_tool", ending.at);
+    span.object = call.tool;
+    span.kind = mcp ? SpanKind::client : SpanKind::internal;
     auto& attributes = span.attributes;
-    attributes.push_back({"gen_ai.operation.name", "execute_tool"});
+    attributes.push_back({"gen_ai.operation.name", span.operation});
     attributes.push_back({"gen_ai.tool.name", call.tool});
     attributes.push_back({"gen_ai.tool.type", "function"});
     attributes.push_back({"gen_ai.agent.name", facts_.agent});
     if (!call.model_id.empty()) attributes.push_back({"gen_ai.tool.call.id", call.model_id});
     if (mcp) attributes.push_back({"mcp.method.name", "tools/call"});
-    attributes.push_back({"dormouse.call.id", "call_" + std::to_string(no)});
+    attributes.push_back({"dormouse.call.id", id});
     attributes.push_back({"dormouse.attempt", std::int64_t{run.attempt}});
-    if (options_->content)
-        attributes.push_back({"gen_ai.tool.call.arguments", std::string(call.input.text())});
-    return span;
+    if (options_->content) attributes.push_back({"gen_ai.tool.call.arguments", call.input.text()});
+    give(std::move(span), ending, sink);
 }
 
-void TurnSpans::end_run(CallNo no, Time end, std::string_view error, std::vector<Span>& out) {
-    Call& call = turn_->calls.at(no);
-    Span span = tool_span(*call.run, no, end);
-    if (!error.empty()) span.error = error;
-    call.last = call.run->id;
-    call.run.reset();
-    out.push_back(std::move(span));
-}
-
-std::optional<Span> span_of(Delivery const& delivery) {
+void give_span(Delivery const& delivery, SpanSink const& sink) {
     auto const context = parse_traceparent(delivery.trace.parent);
-    if (!context || !context->sampled) return std::nullopt;
+    if (!context || !context->sampled) return;
+    std::string const session = delivery.session.text();
+    std::string const status = std::to_string(delivery.status);
     Span out{context->trace,
              delivery_span(delivery.session, delivery.event, delivery.n, delivery.attempt),
              context->span,
-             "send " + delivery.target,
+             "send",
+             delivery.target,
              SpanKind::producer,
              delivery.start,
              delivery.end};
@@ -361,13 +382,13 @@ std::optional<Span> span_of(Delivery const& delivery) {
                       {"messaging.operation.type", "send"},
                       {"messaging.destination.name", delivery.target},
                       {"messaging.message.id", delivery.id},
-                      {"gen_ai.conversation.id", delivery.session.text()},
+                      {"gen_ai.conversation.id", session},
                       {"dormouse.attempt", std::int64_t{delivery.attempt}}};
     if (delivery.status != 0)
         out.attributes.push_back({"http.response.status_code", std::int64_t{delivery.status}});
     if (!delivery.taken)
-        out.error = delivery.status != 0 ? std::to_string(delivery.status) : "no_response";
-    return out;
+        out.error = delivery.status != 0 ? std::string_view(status) : "no_response";
+    sink(out);
 }
 
 }  // namespace dormouse::telemetry

@@ -12,15 +12,19 @@
 
 #include <functional>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dormouse::telemetry {
 
-// The model that an agent uses.
+// The model that an agent uses. Texts of the configuration.
 struct ModelName {
-    std::string provider;  // gen_ai.provider.name
-    std::string model;     // gen_ai.request.model; empty: unknown
+    std::string_view provider;  // gen_ai.provider.name
+    std::string_view model;     // gen_ai.request.model; empty: unknown
 };
 
 struct SpanOptions {
@@ -29,7 +33,7 @@ struct SpanOptions {
     std::function<ModelName(std::string const& agent)> model_of = {};  // may be empty
 };
 
-// What the spans of a session say about it. `received`: by turn.
+// What the spans of a session say about it. `received`: by turn, where something was.
 struct SessionFacts {
     SessionId session;
     std::string project = {};
@@ -46,16 +50,18 @@ public:
 
     // `options` outlives this.
     TurnSpans(SpanOptions const& options, SessionFacts facts)
-        : options_(&options), facts_(std::move(facts)) {}
+        : options_(&options), facts_(std::move(facts)), session_(facts_.session.text()) {}
 
     // Also of turns that began since.
-    void learn(SessionFacts facts) { facts_ = std::move(facts); }
-    // Appends the spans that end with this event. Events come in order; those before the first
+    void learn(session::State const& state);
+    // Gives `sink` the spans that end with this event. Events come in order; those before the first
     // turn_started give none.
-    void apply(session::Event const& event, std::vector<Span>& out);
+    void apply(session::Event const& event, SpanSink const& sink);
     // Begins in the middle of a turn whose earlier events are not known.
     void join(TurnNo turn, session::Event const& event);
     [[nodiscard]] bool open() const { return turn_.has_value(); }
+    // REQUIRES: open().
+    [[nodiscard]] bool sampled() const { return turn_->context.sampled; }
 
 private:
     struct Work {  // that runs: a request to the model, or a tool
@@ -66,6 +72,7 @@ private:
         std::vector<Link> links = {};
     };
     struct Call {
+        CallNo no = 0;
         std::string tool = {};
         std::string model_id = {};
         Json input = {};  // only with content
@@ -74,6 +81,7 @@ private:
     };
     struct Turn {
         TurnNo no = 0;
+        std::string id = {};  // trn_…
         session::TraceContext context;
         std::string state = {};         // tracestate
         std::optional<Work> part = {};  // nullopt: it is paused
@@ -82,8 +90,14 @@ private:
         std::optional<Work> request = {};
         bool of_program = false;
         std::uint32_t step = 0;
-        std::map<CallNo, Call> calls = {};
+        std::vector<Call> calls = {};   // by number
         std::vector<Link> causes = {};  // of the next part
+    };
+    struct Ending {  // of a run
+        Time at{};
+        std::optional<std::string_view> error = {};
+        std::string_view why = {};
+        std::span<Attribute const> more = {};
     };
     struct Applier;
 
@@ -92,16 +106,16 @@ private:
     void resume(session::Event const& event);
     void add_cause(session::TraceHeaders const& sender, std::string_view relation);
     void add_cause(Link link);
-    [[nodiscard]] Span span_of(Work const& work, std::string name, SpanKind kind, Time end) const;
-    [[nodiscard]] Span request_span(session::Event const& event) const;
-    [[nodiscard]] Span tool_span(Work const& run, CallNo call, Time end) const;
-    void end_part(std::string_view outcome, Time end, std::vector<Attribute> more,
-                  std::vector<Span>& out);
-    void end_request(session::Event const& event, std::string_view error, std::vector<Span>& out);
-    void end_run(CallNo call, Time end, std::string_view error, std::vector<Span>& out);
+    [[nodiscard]] Call* find_call(CallNo no);  // null: unknown
+    [[nodiscard]] Span span_of(Work const& work, std::string_view operation, Time end) const;
+    void give(Span span, Ending const& ending, SpanSink const& sink) const;
+    void end_part(std::string_view outcome, Ending const& ending, SpanSink const& sink);
+    void end_request(Ending const& ending, SpanSink const& sink);
+    void end_run(Call& call, Ending const& ending, SpanSink const& sink);
 
     SpanOptions const* options_;
     SessionFacts facts_;
+    std::string session_;  // ses_…
     std::optional<Turn> turn_ = {};
 };
 
@@ -119,7 +133,7 @@ struct Delivery {
     int status = 0;  // of HTTP; 0: none
     bool taken = false;
 };
-// nullopt: its turn is not sampled, or it belongs to none.
-[[nodiscard]] std::optional<Span> span_of(Delivery const& delivery);
+// Gives none if its turn is not sampled, or it belongs to none.
+void give_span(Delivery const& delivery, SpanSink const& sink);
 
 }  // namespace dormouse::telemetry
