@@ -31,7 +31,7 @@ port::ExportStatus Exporter::status() const {
 }
 
 void Exporter::add(Span const& span) {
-    if (span_.capacity() > batch_bytes) span_ = {};
+    if (span_.capacity() > batch_bytes) span_.reset();
     span_.clear();
     if (spans_ < options_.spans_max) append_span(span_, span);
     std::string_view const text = span_.view();

@@ -94,6 +94,46 @@ TEST_F(ExporterTest, ManySpans_AreSentInBatches) {
     EXPECT_EQ(exporter.status().exported, Exporter::batch_spans + 1);
 }
 
+TEST_F(ExporterTest, LargeSpans_AreSentInSmallerBatches) {
+    std::string const large(Exporter::batch_bytes * 2 / 5, 'x');
+    for (int i = 0; i < 5; ++i) exporter.add(Span{.operation = "chat", .why = large});
+    collect();
+    EXPECT_LT(http.open.front().first.body.size(), Exporter::batch_bytes);
+    http.answer(200);
+    EXPECT_EQ(exporter.status().exported, 2U);
+    collect();
+    http.answer(200);
+    EXPECT_EQ(exporter.status().exported, 4U);
+    EXPECT_EQ(exporter.status().waiting, 1U);
+}
+
+TEST_F(ExporterTest, QueueFullOfBytes_DropsUntilABatchIsTaken) {
+    std::string const large(std::size_t{3} << 20U, 'x');
+    for (int i = 0; i < 3; ++i) exporter.add(Span{.operation = "chat", .why = large});
+    EXPECT_EQ(exporter.status().waiting, 2U);
+    EXPECT_EQ(exporter.status().dropped, 1U);
+    collect();
+    http.answer(200);
+    exporter.add(Span{.operation = "chat", .why = large});
+    EXPECT_EQ(exporter.status().waiting, 2U);
+    EXPECT_EQ(exporter.status().dropped, 1U);
+}
+
+TEST_F(ExporterTest, FailedBatch_IsSentAgainAsItWas) {
+    add();
+    collect();
+    std::string const body = http.open.front().first.body;
+    http.answer(503);
+    add();
+    loop.advance(Duration(60'000));
+    EXPECT_EQ(http.open.front().first.body, body);
+    http.answer(200);
+    EXPECT_EQ(exporter.status().waiting, 1U);
+    collect();
+    http.answer(200);
+    EXPECT_EQ(exporter.status().exported, 2U);
+}
+
 TEST_F(ExporterTest, FullQueue_DropsAndCounts) {
     add(1'005);
     EXPECT_EQ(exporter.status().waiting, 1'000U);

@@ -11,23 +11,36 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dormouse::telemetry {
 
 class JsonText {
 public:
-    void clear() { used_ = 0; }
-    [[nodiscard]] std::string_view view() const { return std::string_view(text_).substr(0, used_); }
+    JsonText() = default;
+    JsonText(JsonText const&) = delete;
+    JsonText& operator=(JsonText const&) = delete;
+    ~JsonText() = default;
+
+    void clear() { end_ = text_.data(); }
+    // Gives its memory back.
+    void reset() {
+        text_ = {};
+        end_ = limit_ = text_.data();
+    }
+    [[nodiscard]] std::string_view view() const { return {text_.data(), size()}; }
     [[nodiscard]] std::size_t capacity() const { return text_.size(); }
 
     template <std::size_t size> JsonText& add(char const (&piece)[size]) {
-        std::memcpy(room(size - 1), piece, size - 1);
-        used_ += size - 1;
+        reserve(size - 1);
+        std::memcpy(end_, piece, size - 1);
+        end_ += size - 1;
         return *this;
     }
     JsonText& add_text(std::string_view piece) {
-        std::memcpy(room(piece.size()), piece.data(), piece.size());
-        used_ += piece.size();
+        reserve(piece.size());
+        if (!piece.empty()) std::memcpy(end_, piece.data(), piece.size());
+        end_ += piece.size();
         return *this;
     }
     // Between quotes, escaped where that is necessary.
@@ -36,30 +49,36 @@ public:
         return add("\"").add_text(text).add("\"");
     }
     JsonText& add_number(std::int64_t number) {
-        char* const to = room(digits_max);
-        used_ += static_cast<std::size_t>(std::to_chars(to, to + digits_max, number).ptr - to);
+        reserve(digits_max);
+        end_ = std::to_chars(end_, end_ + digits_max, number).ptr;
         return *this;
     }
     template <std::size_t size> JsonText& add_hex(std::array<std::uint8_t, size> const& bytes) {
         constexpr std::string_view digits = "0123456789abcdef";
-        char* to = room(2 * size);
+        reserve(2 * size);
         for (std::uint8_t const byte : bytes) {
-            *to++ = digits[byte >> 4U];
-            *to++ = digits[byte & 0xFU];
+            *end_++ = digits[byte >> 4U];
+            *end_++ = digits[byte & 0xFU];
         }
-        used_ += 2 * size;
         return *this;
     }
     // REQUIRES: something was added.
-    void replace_last(char c) { text_[used_ - 1] = c; }
-    void remove_last() { --used_; }
+    void replace_last(char c) { end_[-1] = c; }
+    void remove_last() { --end_; }
 
 private:
     static constexpr std::size_t digits_max = 24;  // the longest is -9223372036854775808
 
-    char* room(std::size_t more) {
-        if (text_.size() - used_ < more) text_.resize(2 * (used_ + more));
-        return text_.data() + used_;
+    [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(end_ - text_.data()); }
+    void reserve(std::size_t more) {
+        if (static_cast<std::size_t>(limit_ - end_) < more) [[unlikely]]
+            grow(more);
+    }
+    [[gnu::noinline]] void grow(std::size_t more) {
+        std::size_t const used = size();
+        text_.resize(2 * (used + more));
+        end_ = text_.data() + used;
+        limit_ = text_.data() + text_.size();
     }
     [[nodiscard]] static std::string quoted(std::string_view text) {
         std::string out;
@@ -67,8 +86,9 @@ private:
         return out;
     }
 
-    std::string text_;  // beyond `used_` it means nothing
-    std::size_t used_ = 0;
+    std::vector<char> text_;  // beyond `end_` it means nothing
+    char* end_ = nullptr;
+    char* limit_ = nullptr;
 };
 
 }  // namespace dormouse::telemetry

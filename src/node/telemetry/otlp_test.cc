@@ -44,7 +44,8 @@ TEST(SpanJson, Span_HasTheFormOfOtlp) {
         R"("endTimeUnixNano":"2500000000","attributes":[)"
         R"({"key":"text","value":{"stringValue":"a\"b"}},)"
         R"({"key":"number","value":{"intValue":"9223372036854775807"}},)"
-        R"({"key":"list","value":{"arrayValue":{"values":[{"stringValue":"x"},{"stringValue":"y"}]}}}],"status":{}})");
+        R"({"key":"list","value":{"arrayValue":{"values":[{"stringValue":"x"},)"
+        R"({"stringValue":"y"}]}}}],"status":{}})");
 }
 
 TEST(SpanJson, ParentLinkAndError_AreWritten) {
