@@ -9,6 +9,7 @@
 #include <array>
 #include <future>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace dormouse::backup {
@@ -21,7 +22,9 @@ constexpr std::uint64_t key_max = std::uint64_t{1} << 20;
 
 constexpr std::size_t batch_bytes = 16 * chunk_bytes;
 
-// Cuts one file into chunks, and stores those that are not stored yet.
+// Cuts one file into chunks, and stores those that are not stored yet. While the caller reads the
+// next batch, two threads work on the one before: the digest of the file, and the chunks. A backup
+// that finds nothing new consists of these three parts, which take about the same time.
 class Chunker {
 public:
     Chunker(std::string name, Target& target, Sealing const& sealing, port::Entropy& entropy,
@@ -29,7 +32,12 @@ public:
         : target_(target), sealing_(sealing), entropy_(entropy), report_(report) {
         file_.name = std::move(name);
         batch_.reserve(batch_bytes);
+        before_.reserve(batch_bytes);
     }
+    // The threads use its members.
+    ~Chunker() { std::ignore = wait(); }
+    Chunker(Chunker const&) = delete;
+    Chunker& operator=(Chunker const&) = delete;
 
     [[nodiscard]] Result<void> add(std::string_view bytes) {
         while (!bytes.empty()) {
@@ -44,6 +52,7 @@ public:
 
     [[nodiscard]] Result<void> finish() {
         if (auto stored = store_batch(); !stored) return stored;
+        if (auto stored = wait(); !stored) return stored;
         file_.digest = whole_.finish();
         report_.bytes += file_.bytes;
         report_.chunks += file_.chunks.size();
@@ -52,18 +61,27 @@ public:
     }
 
 private:
-    // The digest of the file is computed on a second thread, beside those of the chunks: a backup
-    // that finds nothing new consists of these two.
     [[nodiscard]] Result<void> store_batch() {
-        auto whole = std::async([this] { whole_.add(batch_); });
-        std::string_view rest = batch_;
+        if (auto stored = wait(); !stored) return stored;
+        batch_.swap(before_);
+        batch_.clear();
+        file_.bytes += before_.size();
+        hashed_ = std::async(std::launch::async, [this] { whole_.add(before_); });
+        stored_ = std::async(std::launch::async, [this] { return store_chunks(before_); });
+        return {};
+    }
+
+    // Until nothing uses `before_`.
+    [[nodiscard]] Result<void> wait() {
+        if (hashed_.valid()) hashed_.get();
+        return stored_.valid() ? stored_.get() : Result<void>();
+    }
+
+    [[nodiscard]] Result<void> store_chunks(std::string_view rest) {
         while (!rest.empty()) {
             if (auto stored = store(rest.substr(0, chunk_bytes)); !stored) return stored;
             rest.remove_prefix(std::min(chunk_bytes, rest.size()));
         }
-        whole.get();
-        file_.bytes += batch_.size();
-        batch_.clear();
         return {};
     }
 
@@ -78,8 +96,11 @@ private:
     }
 
     FileEntry file_;
-    std::string batch_;
+    std::string batch_;   // is filled
+    std::string before_;  // is hashed and stored
     Sha256Stream whole_;
+    std::future<void> hashed_;
+    std::future<Result<void>> stored_;
     Target& target_;
     Sealing const& sealing_;
     port::Entropy& entropy_;
