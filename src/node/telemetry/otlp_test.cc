@@ -37,15 +37,14 @@ TEST(SpanJson, Span_HasTheFormOfOtlp) {
     std::array<std::string_view, 2> const list{"x", "y"};
     span.attributes = {
         {"text", "a\"b"}, {"number", std::numeric_limits<std::int64_t>::max()}, {"list", list}};
-    EXPECT_EQ(
-        span_json(span),
-        R"({"traceId":"000000000000000000000000000000ab","spanId":"0000000000000001",)"
-        R"("name":"chat gpt","kind":3,"startTimeUnixNano":"1000000000",)"
-        R"("endTimeUnixNano":"2500000000","attributes":[)"
-        R"({"key":"text","value":{"stringValue":"a\"b"}},)"
-        R"({"key":"number","value":{"intValue":"9223372036854775807"}},)"
-        R"({"key":"list","value":{"arrayValue":{"values":[{"stringValue":"x"},)"
-        R"({"stringValue":"y"}]}}}],"status":{}})");
+    EXPECT_EQ(span_json(span),
+              R"({"traceId":"000000000000000000000000000000ab","spanId":"0000000000000001",)"
+              R"("name":"chat gpt","kind":3,"startTimeUnixNano":"1000000000",)"
+              R"("endTimeUnixNano":"2500000000","attributes":[)"
+              R"({"key":"text","value":{"stringValue":"a\"b"}},)"
+              R"({"key":"number","value":{"intValue":"9223372036854775807"}},)"
+              R"({"key":"list","value":{"arrayValue":{"values":[{"stringValue":"x"},)"
+              R"({"stringValue":"y"}]}}}],"status":{}})");
 }
 
 TEST(SpanJson, ParentLinkAndError_AreWritten) {
