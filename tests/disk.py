@@ -74,11 +74,13 @@ class Disk(Case):
         problem = self.assertProblem(refusal, 503, 'store_full', next='retry')
         self.assertIsInstance(problem['retryAfter'], int)
         self.assertTrue(self.server.alive())
+        self.assertProblem(self.server.get('/readyz'), 503, 'store_full', next='retry')
         # Stored data can be read, and nothing is half done.
         self.assertEqual(self.server.open_calls(waiting), [call])
         self.assertProblem(self.server.result(call['id'], 'y' * 50_000), 503, 'store_full')
         self.assertEqual(self.server.get(f'/async-tool/pending/{call["id"]}')['status'], 'waiting')
         self.ballast.unlink()
+        wait_for(lambda: self.server.get('/readyz').status == 200, what='readiness')
         wait_for(lambda: self.server.result(call['id'], 'live').status == 200, seconds=15)
         wait_for(lambda: self.server.said(waiting) == 'deploy A: live', seconds=30)
         self.assertAllThere(accepted)

@@ -40,6 +40,10 @@ class ReadOnly(Database):
         wait_for(lambda: b.get('/readyz').status == 200, what='B is ready')
         wait_for(lambda: not self.concerns(a), what='no concern')
 
+    def test_only_server_is_not_ready_until_it_takes_writes(self):
+        server = self.server()
+        self.recover(server, *self.check(server))
+
     def concerns(self, server):
         return [one for one in server.get('/api/doctor')['concerns'] if one['about'] == 'store']
 

@@ -136,7 +136,8 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(std::filesystem::path con
     if (!audited) return std::unexpected(audited.error());
     auto writer = std::make_unique<sqlite::Writer>(
         std::move(*writing), *largest + 1, sqlite::FeedPlace{*fed, options.feed_kept},
-        sqlite::AuditPlace{audited->n, audited->hash}, options.changes);
+        sqlite::AuditPlace{audited->n, audited->hash},
+        owned ? std::optional(directory) : std::nullopt, options.changes);
     return std::unique_ptr<SqliteStore>(
         new SqliteStore(std::move(owned), std::move(writer), std::move(reader), *epoch));
 }
@@ -196,6 +197,7 @@ Result<std::vector<std::string>> SqliteStore::feed_and_audit_findings() {
 Result<void> SqliteStore::ping() {
     if (writer_ && writer_->stopped())
         return fail(Code::fail_stop, "a write could not be made durable: reopen the store");
+    if (auto room = writer_ ? writer_->room().check() : Result<void>(); !room) return room;
     return reading([](sqlite::Reader& reader) { return reader.ping(); });
 }
 

@@ -153,9 +153,10 @@ TEST_F(FaultyStore, FullDisk_RefusesBatches_ContinuesWhenThereIsSpace) {
     }
     EXPECT_EQ(events(1), 1u);
     EXPECT_EQ(store_->next_session_number(), 2u);
-    EXPECT_TRUE(store_->ping());
+    EXPECT_EQ(code(store_->ping()), Code::store_full) << "readiness says so";
     faults_.disk_is_full = false;
     auto const results = store_->commit(batch);
+    EXPECT_TRUE(store_->ping());
     EXPECT_TRUE(results[0]);
     EXPECT_TRUE(results[1]);
     EXPECT_EQ(events(1), 2u);

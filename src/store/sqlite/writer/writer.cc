@@ -58,9 +58,10 @@ private:
 };
 
 Writer::Writer(Connection connection, std::uint64_t next_number, FeedPlace feed, AuditPlace audit,
-               std::shared_ptr<Changes> changes)
+               std::optional<std::filesystem::path> directory, std::shared_ptr<Changes> changes)
     : changes_(std::move(changes)),
       connection_(std::move(connection)),
+      room_(std::move(directory)),
       next_number_(next_number),
       feed_(feed),
       audit_(audit) {
@@ -97,6 +98,7 @@ std::vector<port::AppendResult> Writer::commit(std::span<Append const> appends) 
     auto results = attempt(appends, false);
     if (!results && results.error().reach == Reach::undo) results = attempt(appends, true);
     if (!results) return Results(appends.size(), std::unexpected(results.error().error));
+    room_.written();
     count_sessions(appends, *results);
     overwrite();
     return std::move(*results);
@@ -154,6 +156,7 @@ Result<void> Writer::transact(std::function<Result<void>()> const& work) {
     if (done) done = work();
     if (done) done = end_transaction();
     if (done) audit_ = auditing_;
+    if (done) room_.written();
     if (!done) roll_back({Reach::batch, done.error()});
     return done;
 }
@@ -181,6 +184,7 @@ Result<void> Writer::keep(port::KeptRow const& row) {
 
 void Writer::roll_back(Failure const& failure) {
     if (failure.error.code == Code::fail_stop) stopped_ = true;
+    room_.failed(failure.error.code);
     if (!connection_.in_transaction()) return;
     // If the transaction stayed open, the next batch's commit would write this one too.
     if (!run(Write::rollback) && connection_.in_transaction()) stopped_ = true;

@@ -5,12 +5,15 @@
 #include "port/store.h"
 #include "store/sqlite/changes.h"
 #include "store/sqlite/connection.h"
+#include "store/sqlite/room.h"
 #include "store/sqlite/schema/statements.h"
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,9 +33,10 @@ struct AuditPlace {
 class Writer {
 public:
     // REQUIRES: `connection` is in WAL mode and of the newest version. `next_number`: see
-    // next_number(). `changes`: may be null.
+    // next_number(). `directory`: of the file; nullopt: on a simulated disk. `changes`: may be
+    // null.
     Writer(Connection connection, std::uint64_t next_number, FeedPlace feed, AuditPlace audit,
-           std::shared_ptr<Changes> changes);
+           std::optional<std::filesystem::path> directory, std::shared_ptr<Changes> changes);
     ~Writer();  // checkpoints, so that one file remains, except after a failed sync
     Writer(Writer const&) = delete;
     Writer& operator=(Writer const&) = delete;
@@ -53,11 +57,12 @@ public:
     [[nodiscard]] Result<void> put_data_keys(std::span<port::DataKeyRow const> rows);
     [[nodiscard]] Result<void> raise_epoch(Epoch least);
 
-    // The next two may be called from another thread.
+    // The next three may be called from another thread.
     [[nodiscard]] bool stopped() const {
         return stopped_;
     }  // a sync failed: nothing is written any more (P10)
     [[nodiscard]] std::uint64_t next_number() const { return next_number_; }
+    [[nodiscard]] Room& room() { return room_; }
 
 private:
     // The scope of a failed append.
@@ -130,6 +135,7 @@ private:
 
     std::shared_ptr<Changes> const changes_;  // null: nobody follows what changes
     Connection connection_;
+    Room room_;
     // The place in the files where contents removed by a Rewrite remain: free space, or the log
     // only.
     enum class Remains : std::uint8_t { nowhere, in_log, in_file };
