@@ -131,7 +131,7 @@ class Proxy:
             self.stall, pair.half = False, True
             self.stalled += 1
             return chunk[:len(chunk) // 2]
-        if appends and self.lose > 0:
+        if appends and self.lose > 0 and not pair.loses:  # one append may be several chunks
             self.lose -= 1
             pair.loses = True
         return chunk

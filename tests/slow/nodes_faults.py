@@ -3,8 +3,8 @@
 while servers, database and network fail. Nothing that was acknowledged is lost, each call has one
 outcome (tests/write_once.py), and work continues within seconds.
 
-By default the kinds that are quick. DORMOUSE_FAULTS=N runs all kinds, N percent as often as a
-release needs (100: 30 kills, 200 lost answers to commits and so on)."""
+By default the kinds that are quick. DORMOUSE_FAULTS=N runs all kinds, N percent as often as COUNTS
+says: 100 is what a release needs, 10000 a hundred times that."""
 import contextlib
 import itertools
 import os
@@ -28,6 +28,26 @@ from postgres_proxy import Proxy  # noqa: E402
 from wrong_clock import clock_set_to  # noqa: E402
 
 FAULTS = os.environ.get('DORMOUSE_FAULTS')
+# How often each kind is run for a release.
+COUNTS = {
+    'server killed': 30,
+    'server frozen for 8 s': 10,
+    'server frozen in the middle of a batch': 3,
+    'rolling restart': 3,
+    'clocks ten minutes apart': 3,
+    'connections cut': 100,  # each time all of them
+    'answers to appends lost': 200,
+    'server without database': 5,
+    'half-open connections': 5,
+    'notifications lost': 5,
+    'database 200 ms away': 5,
+    'database crashed': 10,
+    'database frozen for 6 s': 3,
+    'connections exhausted': 3,
+    'disk full': 3,
+    'synchronous standby promoted': 3,
+    'asynchronous standby promoted': 3,
+}
 # Twice the figures of docs/operations.md, and ten times what jobs take just then: the machine does
 # other things too.
 REPLACED_S = 2 * 7  # the sessions of a lost server continue elsewhere
@@ -35,9 +55,9 @@ BACK_S = 2 * 5  # after the database or the network is back
 RESTART_LIMIT_S = 30
 
 
-def times(all_of_them, quick=1):
-    """How often a kind is run."""
-    return max(1, all_of_them * int(FAULTS) // 100) if FAULTS else quick
+def times(kind, quick=1):
+    """How often a kind is run here."""
+    return max(1, COUNTS[kind] * int(FAULTS) // 100) if FAULTS else quick
 
 
 def long(test):
@@ -130,7 +150,7 @@ class OfServers(Faults):
             wait_for(lambda: self.count_nodes() == 2, REPLACED_S + self.slack, 'the removal')
             server.start()
             return time.monotonic(), self.servers
-        self.repeat(times(30), kill, within=BACK_S)
+        self.repeat(times('server killed'), kill, within=BACK_S)
         self.end()
 
     def count_nodes(self):
@@ -149,7 +169,7 @@ class OfServers(Faults):
             finally:
                 os.kill(server.process.pid, signal.SIGCONT)
             return time.monotonic(), self.servers
-        self.repeat(times(10), freeze, within=BACK_S)
+        self.repeat(times('server frozen for 8 s'), freeze, within=BACK_S)
         fenced = sum(metric(server, 'dormouse_fenced_total') for server in self.servers)
         self.assertGreaterEqual(fenced, 1, 'a frozen server was declared dead')
         self.end()
@@ -170,7 +190,7 @@ class OfServers(Faults):
             finally:
                 os.kill(server.process.pid, signal.SIGCONT)
             return time.monotonic(), self.servers
-        self.repeat(times(3), freeze)
+        self.repeat(times('server frozen in the middle of a batch'), freeze)
         self.end()
 
     @long
@@ -181,7 +201,7 @@ class OfServers(Faults):
                 self.assertEqual(server.term(within=30), 0, server.tail())
                 server.start()
             return time.monotonic(), self.servers
-        self.repeat(times(3), restart)
+        self.repeat(times('rolling restart'), restart)
         self.end()
 
 
@@ -193,7 +213,7 @@ class OfClocks(Faults):
         for place, offset in ((1, 600), (2, -600)):
             self.servers[place].environment.update(clock_set_to(offset))
             self.servers[place].start()
-        self.repeat(times(3), lambda: (time.monotonic(), self.servers))
+        self.repeat(times('clocks ten minutes apart'), lambda: (time.monotonic(), self.servers))
         self.end()
 
 
@@ -203,14 +223,18 @@ class OfNetwork(Faults):
             for proxy in self.proxies:
                 proxy.cut()
             return time.monotonic(), self.servers
+        def lost():
+            return sum(proxy.lost for proxy in self.proxies)
         def lose():
-            for proxy in self.proxies:
-                proxy.lose += 4
-            return time.monotonic(), self.servers
-        self.repeat(times(100), cut, within=BACK_S)
-        self.repeat(times(17, quick=2), lose, within=BACK_S)  # of twelve answers each
-        lost = sum(proxy.lost for proxy in self.proxies)
-        self.assertGreaterEqual(lost, times(200, quick=8), 'the proxy dropped fewer answers')
+            before, begin = lost(), time.monotonic()
+            for proxy, answers in zip(self.proxies, (4, 3, 3)):
+                proxy.lose += answers
+            wait_for(lambda: lost() == before + 10, RESTART_LIMIT_S, 'ten lost answers')
+            return begin, self.servers
+        self.repeat(times('connections cut'), cut, within=BACK_S)
+        rounds = -(-times('answers to appends lost', quick=20) // 10)
+        self.repeat(rounds, lose, within=BACK_S)
+        self.assertEqual(lost(), 10 * rounds, 'answers that the proxies dropped')
         self.assertEqual(self.traffic.unanswered(), 0, 'the clients notice nothing')
         self.assertEqual(self.removed(), 0)
         self.end()
@@ -230,7 +254,7 @@ class OfNetwork(Faults):
             finally:
                 proxy.closed = False
             return time.monotonic(), self.servers
-        self.repeat(times(5), part, within=BACK_S)
+        self.repeat(times('server without database'), part, within=BACK_S)
         self.end()
 
     @long
@@ -247,7 +271,7 @@ class OfNetwork(Faults):
             finally:
                 proxy.silent = False
             return time.monotonic(), self.servers
-        self.repeat(times(5), part, within=BACK_S)
+        self.repeat(times('half-open connections'), part, within=BACK_S)
         self.end()
 
     @long
@@ -255,14 +279,16 @@ class OfNetwork(Faults):
         for proxy in self.proxies:
             proxy.unnotified = True
             proxy.cut()
-        self.repeat(times(5), lambda: (time.monotonic(), self.servers), within=BACK_S)
+        self.repeat(times('notifications lost'), lambda: (time.monotonic(), self.servers),
+                    within=BACK_S)
         self.end()
 
     @long
     def test_database_is_200_ms_away(self):
         for proxy in self.proxies:
             proxy.delay_s = 0.1  # in each direction
-        self.repeat(times(5), lambda: (time.monotonic(), self.servers), within=2 * BACK_S)
+        self.repeat(times('database 200 ms away'), lambda: (time.monotonic(), self.servers),
+                    within=2 * BACK_S)
         self.assertEqual(self.removed(), 0)
         self.end()
 
@@ -274,7 +300,7 @@ class OfDatabase(Faults):
             self.database.stop()
             wait_for(self.started, RESTART_LIMIT_S, 'the database')
             return time.monotonic(), self.servers
-        self.repeat(times(10, quick=2), crash, within=BACK_S)
+        self.repeat(times('database crashed', quick=2), crash, within=BACK_S)
         self.assertEqual(self.removed(), 0, 'nobody is declared dead for it')
         self.end()
 
@@ -295,7 +321,7 @@ class OfDatabase(Faults):
             for pid in pids:
                 send(pid, signal.SIGCONT)
             return time.monotonic(), self.servers
-        self.repeat(times(3), freeze, within=BACK_S)
+        self.repeat(times('database frozen for 6 s'), freeze, within=BACK_S)
         self.assertEqual(self.removed(), 0, 'nobody is declared dead for it')
         self.end()
 
@@ -327,7 +353,7 @@ class OfConnections(Faults):
             finally:
                 hogs.close()
             return time.monotonic(), self.servers
-        self.repeat(times(3), exhaust, within=BACK_S)
+        self.repeat(times('connections exhausted'), exhaust, within=BACK_S)
         self.end()
 
 
@@ -384,7 +410,7 @@ class OfDisk(Faults):
             lasts(4)  # tables and their indexes grow until then
             filler.unlink()
             return time.monotonic(), self.servers
-        self.repeat(times(3), fill, within=BACK_S)
+        self.repeat(times('disk full'), fill, within=BACK_S)
         self.end()
 
 
@@ -436,7 +462,7 @@ class OfSynchronousStandby(OfStandby):
             self.figures.append(continues(self.servers, begin, BACK_S + self.slack))
             self.add_standby(port)
             return time.monotonic(), self.servers
-        self.repeat(times(3), promote)
+        self.repeat(times('synchronous standby promoted'), promote)
         self.assertEqual(self.removed(), 0)
         self.end()
 
@@ -444,7 +470,7 @@ class OfSynchronousStandby(OfStandby):
 class OfAsynchronousStandby(OfStandby):
     @long
     def test_asynchronous_standby_without_the_tail_is_promoted(self):
-        for n in range(times(3)):
+        for n in range(times('asynchronous standby promoted')):
             lost = Run(self.servers, first=(n + 1) * 1_000_000)
             slack = 10 * continues(self.servers, time.monotonic(), RESTART_LIMIT_S)
             with lost.clients():
