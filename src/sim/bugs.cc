@@ -31,6 +31,8 @@ void PlantedJournal::spoil(port::Append& append) {
     if (bug_ == Bug::keys_forgotten) append.keys.clear();
     if (bug_ == Bug::rows_forgotten) append.pending.clear();
     if (bug_ == Bug::posts_forgotten) append.posts.clear();
+    if (bug_ == Bug::intent_undriven && append.drive == port::Drive::keep)
+        append.drive = port::Drive::none;
     if (bug_ == Bug::wake_forgotten && machine_.world().happens(200)) append.wake_changed = false;
 }
 
@@ -66,21 +68,27 @@ void PlantedEffects::run_tool(SessionId session, EffectId id, std::string agent,
 }
 
 std::vector<port::AppendResult> PlantedStore::commit(std::span<port::Append const> appends) {
-    bool const admitted = bug_ == Bug::no_fence && !nodes().contains(epoch());
+    bool const admitted = bug_ == Bug::no_fence && !takes_part();
+    auto const before = disk_->nodes;
     {
         std::scoped_lock const lock(disk_->mutex);
-        if (admitted) disk_->nodes.insert(epoch());
+        if (admitted) disk_->nodes[epoch()] = incarnation();
         for (port::Append const& append : appends) {
             auto const found = disk_->sessions.find(append.session.number());
             bool const has_driver = bug_ == Bug::driver_ignored && found != disk_->sessions.end();
             if (has_driver) found->second.driver = 0;
         }
     }
-    auto results = MemoryStore::commit(appends);
-    if (admitted) declare_gone(epoch());
+    std::vector<port::Append> sent(appends.begin(), appends.end());
+    if (bug_ == Bug::stamp_ignored)
+        for (port::Append& append : sent) append.stamp.reset();
+    auto results = MemoryStore::commit(sent);
+    if (admitted) disk_->nodes = before;
     return results;
 }
 
 bool needs_processes(Bug bug) { return bug >= Bug::no_fence; }
+
+bool needs_fall_back(Bug bug) { return bug == Bug::stamp_ignored; }
 
 }  // namespace dormouse::sim

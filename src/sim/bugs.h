@@ -28,6 +28,9 @@ enum class Bug : std::uint8_t {
     driver_ignored,    // a process decides although another drives the session
     memory_trusted,    // answers are not compared with the store
     starts_unchecked,  // effects start although the others may have taken over
+    intent_undriven,   // a process that does not drive a session writes intents
+    stamp_ignored,     // the store compares the head of an append alone
+    signals_trusted,   // what others append is read only when they say so
 };
 
 class PlantedJournal final : public port::Journal {
@@ -118,7 +121,8 @@ public:
         return bug_ == Bug::memory_trusted || inner_.alone();
     }
     [[nodiscard]] bool gone(Epoch epoch) const override {
-        return bug_ == Bug::driver_ignored || inner_.gone(epoch);
+        bool const all = bug_ == Bug::driver_ignored || bug_ == Bug::intent_undriven;
+        return all || inner_.gone(epoch);
     }
     [[nodiscard]] bool may_start() const override {
         return bug_ == Bug::starts_unchecked || inner_.may_start();
@@ -137,5 +141,7 @@ private:
 
 // Returns true if only several processes can show the bug.
 [[nodiscard]] bool needs_processes(Bug bug);
+// Returns true if only a disk that loses its newest writes can show the bug.
+[[nodiscard]] bool needs_fall_back(Bug bug);
 
 }  // namespace dormouse::sim

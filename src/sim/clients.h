@@ -51,6 +51,12 @@ private:
     // the request named a run that did not pause, whose id only its tool knows.
     [[nodiscard]] bool is_answer(SessionId session, Error const& error, bool never_paused = false);
     [[nodiscard]] bool never_paused(PendingId const& pending) const;
+    // The disk lost events: clients know them no more.
+    void forget(Durable::Lost const& lost);
+    // Returns a check whether the disk fell back since this call: then an answer counts no more.
+    [[nodiscard]] auto line() const {
+        return [this, falls = durable_.falls()] { return durable_.falls() != falls; };
+    }
 
     void create();
     void created(std::string const& name, SessionId session);
@@ -67,6 +73,8 @@ private:
     void read(SessionId session);
     void check_read(SessionId session, Seq known, runner::Runner::Read const& read);
     void stream(SessionId session);
+    static constexpr Duration stream_delay{4'000};
+    void expect_events(port::Loop& loop, std::shared_ptr<runner::Lane> const& lane, Duration end);
     void check_stream(session::State const& state, Seq& cursor);
     void end_stream(runner::Runner& runner, std::shared_ptr<runner::Lane> const& lane,
                     std::uint64_t watch);
@@ -80,7 +88,7 @@ private:
                     session::Submission const& what);
     void cancel_call(PendingId const& pending);
     void submitted(PendingId const& pending, std::size_t place,
-                   Result<session::Answer> const& answer);
+                   Result<session::Answer> const& answer, bool lost);
     void answer_call(session::Call const& call);
 
     World& world_;

@@ -26,10 +26,19 @@ void Cluster::open(Place& place) {
         world_.outside(Duration(1),
                        [this, &place] { kill(place, world_.between(Duration(1), Duration(500))); });
     };
-    place.process = std::make_unique<Process>(
-        Process::Outside{place.machine, disk_, beats_, durable_, findings_, started_, knobs_, bug_,
-                         first_number(place), std::move(failed)});
+    place.process = std::make_unique<Process>(Process::Outside{
+        place.machine, disk_, beats_, durable_, findings_, started_, knobs_, bug_,
+        first_number(place), std::move(failed), [this, &place] { signal_others(place); }});
     place.process->runner().start();
+}
+
+void Cluster::signal_others(Place const& place) {
+    for (auto const& other : places_) {
+        if (other.get() == &place || !other->process || world_.happens(knobs_.signals_lost))
+            continue;
+        other->machine.after(world_.between(Duration(0), knobs_.signals_late),
+                             [&process = *other->process] { process.signal(); });
+    }
 }
 
 // Each process has numbers of its own, as in blocks that it takes from a database.
@@ -69,6 +78,7 @@ void Cluster::plan_faults() {
         if (knobs_.cuts) plan_cut(*place);
     }
     if (knobs_.disk_breaks) plan_break();
+    if (knobs_.falls_back) plan_fall_back();
 }
 
 void Cluster::plan_kill(Place& place) {
@@ -125,6 +135,28 @@ void Cluster::plan_cut(Place& place) {
         });
         plan_cut(place);
     });
+}
+
+// An asynchronous standby is promoted: all writes since it got its newest ones are lost.
+void Cluster::plan_fall_back() {
+    world_.outside(world_.between(Duration(500), knobs_.busy / 2), [this] {
+        if (calm_) return;
+        auto promote = [this, disk = disk_->copy(), beats = beats_,
+                        durable = durable_.copy()]() mutable {
+            if (calm_) return;
+            fall_back(std::move(disk), std::move(beats), std::move(durable));
+            plan_fall_back();
+        };
+        world_.outside(world_.between(Duration(1), Duration(4'000)), std::move(promote));
+    });
+}
+
+void Cluster::fall_back(store::MemoryData disk, Beats beats, Durable::Copy durable) {
+    disk_->fall_back(std::move(disk));
+    beats_ = std::move(beats);
+    durable_.fall_back(std::move(durable));
+    started_.forget(durable_.newest_loss());
+    for (Process* const process : live()) process->forget_lost();
 }
 
 void Cluster::calm_down() {

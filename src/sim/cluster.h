@@ -53,11 +53,15 @@ private:
     void open(Place& place);
     void kill(Place& place, Duration down);
     void kill_now(Place& place);
+    // Tells the other processes that this one has appended, unless that is lost.
+    void signal_others(Place const& place);
     void plan_kill(Place& place);
     void plan_clock_step(Place& place);
     void plan_break();
     void plan_freeze(Place& place);
     void plan_cut(Place& place);
+    void plan_fall_back();
+    void fall_back(store::MemoryData disk, Beats beats, Durable::Copy durable);
     [[nodiscard]] std::uint64_t first_number(Place const& place) const;
 
     World& world_;

@@ -27,16 +27,31 @@ void draw_faults(World& world, Knobs& knobs) {
     knobs.disk_breaks = world.happens(150);
 }
 
+}  // namespace
+
+void let_disk_fall(Knobs& knobs, bool falls_back) {
+    knobs.falls_back = falls_back;
+    if (!falls_back) return;
+    knobs.resident = 4'096;
+    knobs.resident_time = Duration(600'000);
+    knobs.store.commit_lost = knobs.store.commit_hidden = knobs.store.append_lost = 0;
+}
+
+namespace {
+
 void draw_processes(World& world, Knobs& knobs, unsigned processes) {
     unsigned const drawn = 1 + static_cast<unsigned>(world.below(5) / 2);
     knobs.processes = processes != 0 ? processes : drawn;
     if (knobs.processes == 1) return;
-    knobs.scan = Duration(1'000);  // by which a process sees what others appended
+    knobs.scan = Duration(1'000);
+    knobs.signals_lost = some(world, 1'000);
+    knobs.signals_late = Duration(world.happens(300) ? 5'000 : 5);
     if (knobs.quiet) return;
     knobs.freezes = world.happens(400);
     knobs.cuts = world.happens(300);
     knobs.beats_failed = some(world, 400);
     if (world.happens(300)) knobs.clocks_apart = Duration(600'000);
+    let_disk_fall(knobs, world.happens(200));
 }
 
 }  // namespace
@@ -88,7 +103,10 @@ std::string Knobs::text() const {
     add("freezes", freezes ? 1 : 0);
     add("cuts", cuts ? 1 : 0);
     add("beats_failed", beats_failed);
+    add("signals_lost", signals_lost);
+    add("signals_late_ms", signals_late.count());
     add("clocks_apart_ms", clocks_apart.count());
+    add("falls_back", falls_back ? 1 : 0);
     add("clock_steps", clock_steps ? 1 : 0);
     add("disk_breaks", disk_breaks ? 1 : 0);
     add("commit_lost", store.commit_lost);

@@ -17,6 +17,7 @@ struct Knobs {
     Duration busy{20'000};  // how long clients send requests and faults occur
     Duration life{10'000};  // approximate lifetime of a process; zero: it is not killed
     std::size_t resident = 4'096;
+    Duration resident_time{10'000};
     Duration scan{1'000};
     // Retention limits of sessions: messages, age of turns, bytes of the journal; 0: none.
     unsigned messages = 0;
@@ -27,7 +28,10 @@ struct Knobs {
     bool freezes = false;       // sometimes, for 0.1 s to 60 s
     bool cuts = false;          // from the store, sometimes, for up to 20 s
     unsigned beats_failed = 0;  // heartbeats, in per mille
+    unsigned signals_lost = 0;  // by which they say that they have appended, in per mille
+    Duration signals_late{};    // the most that another one takes
     Duration clocks_apart{};    // the most that a wall clock is wrong
+    bool falls_back = false;    // the disk, sometimes, by up to 4 s
     bool clock_steps = false;
     bool disk_breaks = false;  // at a random time the next write fails for good
     StoreFaults store = {};
@@ -35,6 +39,11 @@ struct Knobs {
 
     [[nodiscard]] std::string text() const;
 };
+
+// A process notices lost events by the sessions that it has in memory: it keeps them for longer
+// than the copy of the disk is behind, and the append in which it settles what it had run does not
+// fail. Otherwise a run whose outcome is lost may be repeated.
+void let_disk_fall(Knobs& knobs, bool falls_back);
 
 // `processes`: 0: drawn.
 [[nodiscard]] Knobs draw_knobs(World& world, unsigned processes);

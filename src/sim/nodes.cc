@@ -9,8 +9,8 @@ namespace dormouse::sim {
 using runner::Membership;
 
 SharedNodes::SharedNodes(Machine& machine, store::MemoryStore& store, Beats& beats,
-                         unsigned const& failed)
-    : machine_(machine), store_(store), beats_(beats), failed_(failed) {
+                         unsigned const& failed, std::function<void()> beaten)
+    : machine_(machine), store_(store), beats_(beats), failed_(failed), beaten_(std::move(beaten)) {
     arrived(machine_.monotonic());
     machine_.after(Membership::beat_every, [this] { beat(); });
 }
@@ -30,7 +30,9 @@ void SharedNodes::beat() {
     World& world = machine_.world();
     if (cut_ || world.happens(failed_)) return;
     auto const arrive = [this, sent = machine_.monotonic()] {
-        if (!cut_) arrived(sent);
+        if (cut_) return;
+        arrived(sent);
+        beaten_();
     };
     machine_.after(world.between(Duration(0), Duration(100)), arrive);
 }
@@ -38,7 +40,7 @@ void SharedNodes::beat() {
 // One statement in the database: counts, and reads the others.
 void SharedNodes::arrived(Duration sent) {
     std::set<Epoch> const taking_part = store_.nodes();
-    if (!taking_part.contains(epoch())) return members_.fenced();  // the next append says so
+    if (!store_.takes_part()) return members_.fenced();  // the next append says so
     ++beats_[epoch()];
     std::vector<Membership::Node> table;
     for (Epoch const one : taking_part) table.push_back({one, beats_[one]});

@@ -8,6 +8,7 @@
 #include "sim/machine.h"
 #include "store/memory/memory_store.h"
 
+#include <functional>
 #include <map>
 
 namespace dormouse::sim {
@@ -17,9 +18,10 @@ using Beats = std::map<Epoch, std::uint64_t>;
 
 class SharedNodes final : public port::Nodes {
 public:
-    // All arguments must outlive this object. `failed`: of each heartbeat, in per mille. Nothing of
-    // this runs after Machine::kill().
-    SharedNodes(Machine& machine, store::MemoryStore& store, Beats& beats, unsigned const& failed);
+    // All arguments must outlive this object. `failed`: of each heartbeat, in per mille. Calls
+    // `beaten` after each later one that the store has. Nothing of this runs after Machine::kill().
+    SharedNodes(Machine& machine, store::MemoryStore& store, Beats& beats, unsigned const& failed,
+                std::function<void()> beaten);
 
     [[nodiscard]] Epoch epoch() const override { return store_.epoch(); }
     [[nodiscard]] std::string const& name() const override { return name_; }
@@ -46,6 +48,7 @@ private:
     store::MemoryStore& store_;
     Beats& beats_;
     unsigned const& failed_;
+    std::function<void()> const beaten_;
     bool cut_ = false;
     std::string const name_ = "sim";
     runner::Membership members_;

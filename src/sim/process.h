@@ -9,6 +9,7 @@
 #include "sim/bugs.h"
 #include "sim/checks/watched_store.h"
 #include "sim/checks/witness.h"
+#include "sim/feed_reader.h"
 #include "sim/inputs.h"
 #include "sim/knobs.h"
 #include "sim/nodes.h"
@@ -27,33 +28,42 @@ public:
         Started& started;
         Knobs const& knobs;
         Bug bug;
-        std::uint64_t first_number;    // of the sessions that it creates
-        std::function<void()> failed;  // a sync failed
+        std::uint64_t first_number;      // of the sessions that it creates
+        std::function<void()> failed;    // a sync failed
+        std::function<void()> appended;  // it has appended
     };
 
     explicit Process(Outside const& outside)
         : store_(outside.disk, outside.knobs.processes > 1, outside.bug, outside.findings),
-          journal_(
-              outside.machine, store_, outside.knobs.store,
-              [&durable = outside.durable](port::Append const& append) { durable.take(append); }),
+          journal_(outside.machine, store_, outside.knobs.store,
+                   [&durable = outside.durable,
+                    appended = outside.appended](port::Append const& append) {
+                       durable.take(append);
+                       appended();
+                   }),
           planted_journal_(outside.machine, journal_, outside.bug),
           planted_loop_(outside.machine, outside.bug),
           registry_(make_registry(outside.machine.world(), [this] { return &post_; })),
           agents_(outside.machine, *registry_, outside.knobs.agents),
-          shared_nodes_(store_.shared()
-                            ? std::make_unique<SharedNodes>(outside.machine, store_, outside.beats,
-                                                            outside.knobs.beats_failed)
-                            : nullptr),
+          shared_nodes_(store_.shared() ? std::make_unique<SharedNodes>(
+                                              outside.machine, store_, outside.beats,
+                                              outside.knobs.beats_failed, [this] { heartbeat(); })
+                                        : nullptr),
           alone_(store_.epoch()),
           nodes_(shared_nodes_ ? static_cast<port::Nodes&>(*shared_nodes_) : alone_, outside.bug),
           witness_(agents_, outside.durable, outside.findings, outside.started, nodes_,
-                   [this] { return !store_.nodes().contains(store_.epoch()); }),
+                   [this] { return !store_.takes_part() && store_.epoch() != unknown_; }),
           planted_effects_(outside.machine.world(), witness_, outside.bug),
           runner_({planted_loop_, outside.machine, outside.machine.world(), planted_journal_,
                    nodes_, planted_effects_, agents_},
                   options(outside), *this),
           cutter_(runner_, planted_loop_, planted_journal_, keep_of(outside.knobs), {}),
           post_(planted_loop_, planted_journal_, runner_),
+          feed_(planted_journal_, store_.feed_head().value_or(0),
+                [&durable = outside.durable] { return durable.falls(); },
+                {[this](port::FeedRow const& row) { runner_.appended_elsewhere(row); },
+                 [this] { runner_.forget_memory(); }}),
+          bug_(outside.bug),
           failed_(outside.failed) {}
     ~Process() override = default;
     Process(Process const&) = delete;
@@ -68,6 +78,13 @@ public:
         return !rows || !rows->empty();
     }
     void break_down() { journal_.break_down(); }
+    // The disk fell back: it may not know of this process any more.
+    void forget_lost() {
+        witness_.forget_lost();
+        if (!store_.takes_part()) unknown_ = store_.epoch();
+    }
+    // Another process says that it has appended.
+    void signal() { feed_.read(); }
     // The network to the store, for everything that this process sends. REQUIRES: it is not alone.
     void cut() {
         shared_nodes_->cut(true);
@@ -79,6 +96,9 @@ public:
     }
 
 private:
+    void heartbeat() {
+        if (bug_ != Bug::signals_trusted) feed_.read();
+    }
     void delta(SessionId, session::AskModel const&, port::Delta const&) override {}
     void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
         cutter_.appended(lane, records);
@@ -102,6 +122,7 @@ private:
         options.numbers.first = outside.first_number;
         options.rules = store_.rules().value_or(std::vector<port::RuleRow>());
         options.resident_max = outside.knobs.resident;
+        options.resident_time = outside.knobs.resident_time;
         options.scan_every = outside.knobs.scan;
         options.limits.output_bytes = output_bytes;
         return options;
@@ -121,7 +142,10 @@ private:
     runner::Runner runner_;
     runner::HistoryCutter cutter_;
     runner::MailService post_;
+    FeedReader feed_;
+    Bug const bug_;
     std::function<void()> const failed_;
+    Epoch unknown_ = 0;  // under which the disk forgot this process
 };
 
 }  // namespace dormouse::sim

@@ -17,7 +17,7 @@ public:
         : settings_(settings),
           world_(settings.seed),
           durable_(world_, findings_),
-          knobs_(draw_knobs(world_, processes_of(settings))),
+          knobs_(knobs_of(world_, settings)),
           drawn_(knobs_.text()),
           cluster_(world_, durable_, findings_, knobs_, settings.bug),
           clients_(world_, durable_, findings_, knobs_, [this] { return cluster_.server(); }) {}
@@ -37,6 +37,12 @@ private:
     [[nodiscard]] static unsigned processes_of(Settings const& settings) {
         bool const more = settings.processes == 0 && needs_processes(settings.bug);
         return more ? 2 : settings.processes;
+    }
+
+    [[nodiscard]] static Knobs knobs_of(World& world, Settings const& settings) {
+        Knobs knobs = draw_knobs(world, processes_of(settings));
+        if (needs_fall_back(settings.bug)) let_disk_fall(knobs, true);
+        return knobs;
     }
 
     void be_busy() {

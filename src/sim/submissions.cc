@@ -111,10 +111,10 @@ void Clients::ask_submit(std::shared_ptr<Request> const& request, PendingId cons
     command.what = what;
     command.via = "sim";
     runner->command(pending.session, std::move(command), asker(operation.by, false),
-                    [this, pending, place, request](Result<Answer> answer) {
+                    [this, pending, place, request, lost = line()](Result<Answer> answer) {
                         request->answered = answer || is_answer(pending.session, answer.error(),
                                                                 never_paused(pending));
-                        submitted(pending, place, answer);
+                        submitted(pending, place, answer, lost());
                     });
 }
 
@@ -129,11 +129,11 @@ void Clients::cancel_call(PendingId const& pending) {
     std::size_t const place = history_.begin(pending, operation);
     Cancel const command{Cancel::Scope::call, pending};
     runner->command(pending.session, command, asker(operation.by, false),
-                    [this, pending, place](Result<Answer> answer) {
+                    [this, pending, place, lost = line()](Result<Answer> answer) {
                         if (!answer) {
                             (void)is_answer(pending.session, answer.error(), never_paused(pending));
                         }
-                        submitted(pending, place, answer);
+                        submitted(pending, place, answer, lost());
                     });
 }
 
@@ -145,7 +145,9 @@ bool Clients::never_paused(PendingId const& pending) const {
 }
 
 // Records in the call's history what the answer tells; an acknowledged outcome is durable by now.
-void Clients::submitted(PendingId const& pending, std::size_t place, Result<Answer> const& answer) {
+// `lost`: the disk fell back meanwhile.
+void Clients::submitted(PendingId const& pending, std::size_t place, Result<Answer> const& answer,
+                        bool lost) {
     using Observed = Operation::Observed;
     auto const end = [&](Observed observed, Seen seen = {}) {
         history_.end(pending, place, world_.instant(), observed, seen);
@@ -155,6 +157,7 @@ void Clients::submitted(PendingId const& pending, std::size_t place, Result<Answ
         world_.trace("submitted " + std::to_string(answer->seq));
         if (!answer->receipt) return end(Observed::open);
         Receipt const* const durable = durable_.receipt(pending);
+        if (lost) return;
         if (!durable || *durable != *answer->receipt) {
             findings_.add("lost: an outcome was acknowledged that is not durable");
         }

@@ -77,8 +77,8 @@ struct SharedNodesTest : testing::Test {
     std::shared_ptr<store::MemoryDisk> disk = std::make_shared<store::MemoryDisk>();
     store::MemoryStore store{disk, 100, true};
     store::MemoryStore other_store{disk, 100, true};
-    SharedNodes nodes{machine, store, beats, failed};
-    SharedNodes other{other_machine, other_store, beats, failed};
+    SharedNodes nodes{machine, store, beats, failed, [] {}};
+    SharedNodes other{other_machine, other_store, beats, failed, [] {}};
 };
 
 TEST_F(SharedNodesTest, Frozen_IsGoneWithinSevenSeconds) {

@@ -1,5 +1,7 @@
 #include "sim/checks/durable.h"
 
+#include <span>
+
 namespace dormouse::sim {
 
 using namespace dormouse::session;
@@ -22,6 +24,29 @@ void Durable::take(port::Append const& append) {
     if (append.wake_at != wake_at(session.state) && append.wake_changed) {
         findings_.add("journal: a wake_at does not follow from the state");
     }
+}
+
+void Durable::fall_back(Copy earlier) {
+    Lost lost;
+    for (auto const& [id, session] : sessions_) {
+        auto const found = earlier.sessions.find(id);
+        std::size_t const kept = found == earlier.sessions.end() ? 0 : found->second.records.size();
+        std::span const tail = std::span(session.records).subspan(kept);
+        if (!tail.empty()) lost[id].assign(tail.begin(), tail.end());
+    }
+    for (auto const& [id, tail] : lost) lost_[id].insert(lost_[id].end(), tail.begin(), tail.end());
+    sessions_ = std::move(earlier.sessions);
+    happened_ = std::move(earlier.happened);
+    ++falls_;
+    world_.trace("fall back");
+    newest_loss_ = std::move(lost);
+    if (on_loss_) on_loss_(newest_loss_);
+}
+
+std::vector<wire::RecordPtr> const& Durable::lost(SessionId session) const {
+    static std::vector<wire::RecordPtr> const none;
+    auto const found = lost_.find(session);
+    return found == lost_.end() ? none : found->second;
 }
 
 void Durable::take_event(Session& session, Event const& event) {

@@ -87,10 +87,23 @@ std::size_t History::begin(PendingId const& pending, Operation const& operation)
 void History::end(PendingId const& pending, std::size_t place, std::uint64_t at, Observed observed,
                   Seen seen) {
     Operation& operation = all_.at(pending)[place];
+    auto const forgotten = forgotten_.find(pending.session);
+    if (forgotten != forgotten_.end() && operation.call < forgotten->second) return;
     operation.observed = observed;
     operation.seen = seen;
     // The time of an operation with unknown result is unknown, too.
     if (observed != Observed::unknown) operation.ret = at;
+}
+
+void History::forget(SessionId session, std::uint64_t at) {
+    forgotten_[session] = at;
+    for (auto& [pending, operations] : all_) {
+        if (pending.session != session) continue;
+        for (Operation& operation : operations) {
+            operation.observed = Observed::unknown;
+            operation.ret = Operation::never;
+        }
+    }
 }
 
 }  // namespace dormouse::sim

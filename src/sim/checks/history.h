@@ -45,10 +45,13 @@ public:
     [[nodiscard]] std::size_t begin(PendingId const& pending, Operation const& operation);
     void end(PendingId const& pending, std::size_t place, std::uint64_t at,
              Operation::Observed observed, Seen seen = {});
+    // The session lost events at `at`: what operations that began before have seen counts no more.
+    void forget(SessionId session, std::uint64_t at);
 
     [[nodiscard]] std::map<PendingId, std::vector<Operation>> const& all() const { return all_; }
 
 private:
+    std::map<SessionId, std::uint64_t> forgotten_;
     std::map<PendingId, std::vector<Operation>> all_;
 };
 

@@ -19,24 +19,28 @@ std::optional<Epoch> intent_of(Event const& event) {
 
 }  // namespace
 
-Epoch WatchedStore::driver_of(SessionId session) const {
+WatchedStore::Before WatchedStore::before(SessionId session) const {
     std::scoped_lock const lock(disk_->mutex);
     auto const found = disk_->sessions.find(session.number());
-    return found == disk_->sessions.end() ? 0 : found->second.driver;
+    if (found == disk_->sessions.end()) return {};
+    return {found->second.driver, found->second.stamp};
 }
 
 // One at a time: the driver before each is what the checks need.
 std::vector<port::AppendResult> WatchedStore::commit(std::span<port::Append const> appends) {
     std::vector<port::AppendResult> out;
     for (port::Append const& append : appends) {
-        Epoch const driver = driver_of(append.session);
-        std::set<Epoch> const taking_part = nodes();
+        auto const [driver, stamp] = before(append.session);
+        std::set<Epoch> const others = nodes();
+        bool const member = takes_part();
         out.push_back(PlantedStore::commit({&append, 1}).front());
         if (!out.back() || !shared()) continue;
-        bool const free = driver == 0 || driver == append.epoch || !taking_part.contains(driver);
+        bool const free = driver == 0 || driver == append.epoch || !others.contains(driver);
         if (append.drive != port::Drive::none && !free)
             findings_.add("driver: two processes decide for a session");
-        check(append, taking_part.contains(append.epoch));
+        if (append.stamp && *append.stamp != stamp)
+            findings_.add("fork: an append follows events that are not stored");
+        check(append, member);
     }
     return out;
 }

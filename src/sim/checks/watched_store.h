@@ -18,7 +18,11 @@ public:
         std::span<port::Append const> appends) override;
 
 private:
-    [[nodiscard]] Epoch driver_of(SessionId session) const;
+    struct Before {
+        Epoch driver = 0;
+        port::Stamp stamp{};  // of the newest frame
+    };
+    [[nodiscard]] Before before(SessionId session) const;
     void check(port::Append const& append, bool takes_part);
 
     std::shared_ptr<store::MemoryDisk> const disk_;

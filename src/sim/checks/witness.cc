@@ -1,8 +1,33 @@
 #include "sim/checks/witness.h"
 
+#include <algorithm>
+
 namespace dormouse::sim {
 
 using namespace dormouse::session;
+
+void Started::forget(Durable::Lost const& lost) {
+    for (auto const& [session, tail] : lost) {
+        for (wire::RecordPtr const& record : tail) {
+            auto const* const intent = std::get_if<ToolStarted>(&record->event.body);
+            if (intent && attempts.erase({intent->pending, intent->attempt}) > 0)
+                --never[intent->pending];
+        }
+    }
+}
+
+void Witness::forget_lost() {
+    std::erase_if(begun_, [&](auto const& entry) {
+        Event const* const event = durable_.event(entry.first, entry.second.since);
+        return !event || !std::holds_alternative<ToolStarted>(event->body);
+    });
+}
+
+bool Witness::is_lost(SessionId session, Matches const& matches) const {
+    auto const& lost = durable_.lost(session);
+    return std::ranges::any_of(
+        lost, [&](wire::RecordPtr const& record) { return matches(record->event); });
+}
 
 void Witness::begin(SessionId session, EffectId id) {
     ++started_.effects;
@@ -12,29 +37,41 @@ void Witness::begin(SessionId session, EffectId id) {
 
 void Witness::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                         port::Outcome done) {
-    AskModel const& ask = request.ask;
     Durable::Session const* const session = durable_.find(request.session);
+    auto const is_intent = [ask = request.ask](Event const& event) {
+        auto const* const intent = std::get_if<ModelRequested>(&event.body);
+        return intent && event.turn == ask.turn && intent->step == ask.step &&
+               intent->attempt == ask.attempt && intent->view_seq == ask.view_seq;
+    };
     bool known = false;
     for (std::size_t i = session ? session->records.size() : 0; i > 0 && !known; --i) {
         Event const& event = session->records[i - 1]->event;
-        auto const* const intent = std::get_if<ModelRequested>(&event.body);
-        known = intent && event.turn == ask.turn && intent->step == ask.step &&
-                intent->attempt == ask.attempt && intent->view_seq == ask.view_seq;
+        known = is_intent(event);
         if (!known) continue;
+        auto const* const intent = std::get_if<ModelRequested>(&event.body);
         if (intent->epoch != nodes_.epoch())
             findings_.add("effect: a request of another process continues");
         begin(request.session, {event.seq, 0});
     }
-    if (!known) findings_.add("effect: the model is asked before the intent is durable");
+    if (!known && !is_lost(request.session, is_intent))
+        findings_.add("effect: the model is asked before the intent is durable");
     PassingEffects::ask_model(std::move(request), std::move(delta), std::move(done));
 }
 
 void Witness::run_tool(SessionId session, EffectId id, std::string agent, RunTool run,
                        port::Outcome done) {
-    begin(session, id);
+    auto const is_intent = [&](Event const& event) {
+        auto const* const intent = std::get_if<ToolStarted>(&event.body);
+        return intent && event.seq == id.since && intent->pending == run.pending &&
+               intent->attempt == run.attempt;
+    };
     Event const* const event = durable_.event(session, id.since);
+    bool const durable = event && is_intent(*event);
+    if (!durable && is_lost(session, is_intent))
+        return PassingEffects::run_tool(session, id, std::move(agent), std::move(run),
+                                        std::move(done));
+    begin(session, id);
     auto const* const intent = event ? std::get_if<ToolStarted>(&event->body) : nullptr;
-    bool const durable = intent && intent->pending == run.pending && intent->attempt == run.attempt;
     if (!durable) {
         findings_.add("effect: a tool runs before its intent is durable");
     } else if (intent->epoch != nodes_.epoch()) {
@@ -60,8 +97,9 @@ void Witness::check_policy(SessionId session, RunTool const& run) {
 
 void Witness::ask_gate(SessionId session, EffectId id, std::string agent, AskGate ask,
                        port::Outcome done) {
-    begin(session, id);
-    if (!durable_.event(session, id.since)) {
+    bool const lost = !durable_.event(session, id.since) && !durable_.lost(session).empty();
+    if (!lost) begin(session, id);
+    if (!durable_.event(session, id.since) && !lost) {
         findings_.add("effect: a gate is asked before its intent is durable");
     }
     PassingEffects::ask_gate(session, id, std::move(agent), std::move(ask), std::move(done));
@@ -70,12 +108,13 @@ void Witness::ask_gate(SessionId session, EffectId id, std::string agent, AskGat
 // A poll cut off by a crash is repeated by the next process; a settled pause is not polled.
 void Witness::poll_tool(SessionId session, EffectId id, std::string agent, PollTool poll,
                         port::Outcome done) {
-    begin(session, id);
     Durable::Session const* const found = durable_.find(session);
     Event const* const event = durable_.event(session, id.since);
+    bool const lost = !event && !durable_.lost(session).empty();
+    if (!lost) begin(session, id);
     bool const follows = event && (std::holds_alternative<CallPaused>(event->body) ||
                                    std::holds_alternative<Polled>(event->body));
-    if (!follows) findings_.add("effect: a poll follows from nothing that is durable");
+    if (!follows && !lost) findings_.add("effect: a poll follows from nothing that is durable");
     // Another process may settle it at the same time.
     if (nodes_.alone() && found && !open_pause(found->state, poll.pending))
         findings_.add("effect: a call that is settled is polled");

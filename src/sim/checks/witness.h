@@ -17,6 +17,9 @@ struct Started {
     std::set<std::pair<PendingId, std::uint32_t>> attempts;  // of tools
     std::map<PendingId, std::uint32_t> never;  // starts of tools that must never run again
     std::uint64_t effects = 0;
+
+    // The disk lost these events: what they started may start again.
+    void forget(Durable::Lost const& lost);
 };
 
 // One for each process.
@@ -46,7 +49,13 @@ public:
         return begun_.contains({session, id});
     }
 
+    // The disk fell back: what it no longer knows may start again, and what does no harm twice.
+    void forget_lost();
+
 private:
+    using Matches = std::function<bool(session::Event const&)>;
+    // The intent was durable once: the process started it in good faith.
+    [[nodiscard]] bool is_lost(SessionId session, Matches const& matches) const;
     // A process starts each effect once.
     void begin(SessionId session, session::EffectId id);
     void check_policy(SessionId session, session::RunTool const& run);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 
 namespace dormouse::store {
 namespace {
@@ -23,14 +24,30 @@ constexpr Seq seq_end = Seq{1} << 24;
 MemoryStore::MemoryStore(std::shared_ptr<MemoryDisk> disk, std::size_t feed_kept, bool shared)
     : disk_(std::move(disk)), feed_kept_(feed_kept), shared_(shared) {
     std::scoped_lock const lock(disk_->mutex);
-    epoch_ = ++disk_->epoch;
     if (!shared_) disk_->nodes.clear();  // earlier ones use it no more
-    disk_->nodes.insert(epoch_);
+    enter();
+}
+
+void MemoryStore::enter() {
+    epoch_ = ++disk_->epoch;
+    incarnation_ = ++disk_->incarnations;
+    disk_->nodes[epoch_] = incarnation_;
+}
+
+bool MemoryStore::is_member() const {
+    auto const found = disk_->nodes.find(epoch_);
+    return found != disk_->nodes.end() && found->second == incarnation_;
+}
+
+bool MemoryStore::takes_part() const {
+    std::scoped_lock const lock(disk_->mutex);
+    return is_member();
 }
 
 std::set<Epoch> MemoryStore::nodes() const {
     std::scoped_lock const lock(disk_->mutex);
-    return disk_->nodes;
+    auto const epochs = std::views::keys(disk_->nodes);
+    return {epochs.begin(), epochs.end()};
 }
 
 void MemoryStore::declare_gone(Epoch epoch) {
@@ -40,8 +57,7 @@ void MemoryStore::declare_gone(Epoch epoch) {
 
 void MemoryStore::join() {
     std::scoped_lock const lock(disk_->mutex);
-    epoch_ = ++disk_->epoch;
-    disk_->nodes.insert(epoch_);
+    enter();
 }
 
 std::uint64_t MemoryStore::next_session_number() {
@@ -112,7 +128,7 @@ AppendResult MemoryStore::check(Append const& append) const {
     CHECK(!append.row || append.row->id == append.session);
     if (last_of(append.frame) >= seq_end)
         return fail(Code::too_large, "the session's journal is full");
-    if (shared_ && !disk_->nodes.contains(epoch_)) return port::fenced();
+    if (shared_ && !is_member()) return port::fenced();
     bool const outdated = shared_ && append.epoch != epoch_;  // decided before join()
     bool const fit = !outdated && fits(append) && may_drive(append) && may_take(append);
     if (!fit) return port::moved(append.session);

@@ -15,9 +15,8 @@
 
 namespace dormouse::store {
 
-// The data, which outlives a MemoryStore. A simulator "restarts" a store by creating another one on
-// the same disk. At most one store uses a disk at a time, or several that are `shared`.
-struct MemoryDisk {
+// What a disk holds. A copy is what a standby has at that moment.
+struct MemoryData {
     struct Session {
         port::SessionRow row;
         bool erased = false;
@@ -39,10 +38,11 @@ struct MemoryDisk {
         bool deleted = false;
     };
 
-    std::mutex mutex;  // protects everything below
     std::map<port::OutboxKey, port::OutboxRow> posts;
     Epoch epoch = 0;
-    std::set<Epoch> nodes;                                // of the processes that are not gone
+    // The processes that are not gone, each with its incarnation: after a fall-back two have had
+    // one epoch.
+    std::map<Epoch, std::uint64_t> nodes;
     std::map<std::uint64_t, Session> sessions;            // by number
     using Place = std::pair<std::string, std::uint64_t>;  // project, session
     std::set<Place> open;                                 // not deleted
@@ -62,6 +62,24 @@ struct MemoryDisk {
     std::vector<port::AuditRow> audit;  // in order, without gaps
 };
 
+// The data, which outlives a MemoryStore. A simulator "restarts" a store by creating another one on
+// the same disk. At most one store uses a disk at a time, or several that are `shared`.
+struct MemoryDisk : MemoryData {
+    std::mutex mutex;                // protects everything
+    std::uint64_t incarnations = 0;  // of all processes that ever took part; never falls back
+
+    [[nodiscard]] MemoryData copy() {
+        std::scoped_lock const lock(mutex);
+        return static_cast<MemoryData const&>(*this);
+    }
+    // Everything since `earlier` was copied is lost, as by the promotion of an asynchronous
+    // standby.
+    void fall_back(MemoryData earlier) {
+        std::scoped_lock const lock(mutex);
+        static_cast<MemoryData&>(*this) = std::move(earlier);
+    }
+};
+
 class MemoryStore : public port::Store {
 public:
     // `feed_kept`: how many appends of the feed are kept. `shared`: other objects append to `disk`.
@@ -71,9 +89,10 @@ public:
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
     [[nodiscard]] bool shared() const override { return shared_; }
     [[nodiscard]] std::size_t readers() const override { return 1; }
-    // Shared disks: returns the live processes; declares one dead, so that it never appends again
-    // under its epoch; takes part under a new one.
+    // Shared disks: returns the live processes, and whether this is one of them; declares one dead,
+    // so that it never appends again under its epoch; takes part under a new one.
     [[nodiscard]] std::set<Epoch> nodes() const;
+    [[nodiscard]] bool takes_part() const;
     void declare_gone(Epoch epoch);
     void join();
     [[nodiscard]] std::uint64_t next_session_number() override;
@@ -168,8 +187,13 @@ public:
                                                             std::uint32_t limit) override;
     [[nodiscard]] Result<void> ping() override { return {}; }
 
+protected:
+    [[nodiscard]] std::uint64_t incarnation() const { return incarnation_; }
+
 private:
     // REQUIRES for all: disk_->mutex is held.
+    void enter();
+    [[nodiscard]] bool is_member() const;
     [[nodiscard]] MemoryDisk::Session const* find(SessionId session) const;
     [[nodiscard]] bool fits(port::Append const& append) const;
     [[nodiscard]] port::AppendResult check(port::Append const& append) const;
@@ -197,6 +221,7 @@ private:
     std::size_t const feed_kept_;
     bool const shared_;
     Epoch epoch_ = 0;
+    std::uint64_t incarnation_ = 0;
 };
 
 }  // namespace dormouse::store
