@@ -64,9 +64,7 @@ void ask_gates_again(Decider& d, Adopt const& c) {
 Result<Answer> handle(Decider& d, Adopt const& c) {
     trace();
     CHECK(d.context.drives);
-    auto const gone = [&](Epoch epoch) {
-        return epoch != d.context.epoch && std::ranges::find(c.gone, epoch) != c.gone.end();
-    };
+    auto const gone = [&](Epoch epoch) { return std::ranges::find(c.gone, epoch) != c.gone.end(); };
     std::vector<CallNo> cut_off;
     for (auto const& [no, call] : d.state.calls) {
         if (call.phase == CallPhase::running && gone(call.epoch)) cut_off.push_back(no);

@@ -31,11 +31,17 @@ TEST_F(AdoptTest, SameEpoch_HasNothingInDoubt) {
     EXPECT_EQ(types(when(Adopt{})), "");
 }
 
+// The store fell back: this process ran it, and its outcome is lost.
+TEST_F(AdoptTest, OwnEpochThatIsNamed_IsInDoubt) {
+    asks_for({with_policy(plain(), CrashPolicy::retry)});
+    EXPECT_EQ(types(when(Adopt{{}, {epoch}})), "tool_started");
+}
+
 TEST_F(AdoptTest, OlderEpochThatLives_IsLeftAlone) {
     asks_for({with_policy(plain(), CrashPolicy::retry)});
     crash();
     EXPECT_EQ(types(when(Adopt{})), "") << "another process runs it";
-    EXPECT_EQ(types(when(Adopt{{}, {epoch}})), "") << "a process is not gone for itself";
+    EXPECT_EQ(types(when(Adopt{{}, {epoch}})), "");
     EXPECT_EQ(types(when(Adopt{{}, {epoch - 1}})), "tool_started");
 }
 

@@ -113,6 +113,16 @@ void Lane::loaded(Result<LoadedSession> result) {
     unless_exhausted([&] { take_up_state(std::move(*result)); });
 }
 
+namespace {
+
+// The store fell back. An effect of this process whose intent it kept may have run, and its outcome
+// be lost, as by a crash.
+void add_own_intents(State const& state, Epoch own, Adopt& adopt) {
+    if (intent_epochs(state).contains(own)) adopt.gone.push_back(own);
+}
+
+}  // namespace
+
 void Lane::take_up_state(LoadedSession read) {
     trace();
     CHECK(shut_);  // nobody reads the state while it is replaced
@@ -142,7 +152,9 @@ void Lane::take_up_state(LoadedSession read) {
         Request adopt;
         adopt.incoming.at = services_.schedule.now();
         adopt.incoming.random = services_.entropy.random();
-        adopt.incoming.command.body = adoption();
+        Adopt body = adoption();
+        if (read.lost) add_own_intents(*state_, services_.nodes.epoch(), body);
+        adopt.incoming.command.body = std::move(body);
         adopt.reply = [](Result<Answer>) {};
         inbox_.insert(inbox_.begin(), std::move(adopt));
     }

@@ -283,5 +283,37 @@ TEST_F(MovedHead, HistoryIsLost_OutcomesOfItsEffectsAreDropped) {
     EXPECT_EQ(count("model_replied"), 1U);
 }
 
+// The store lost what the run had as outcome, and kept that it was started: as after a crash.
+TEST_F(MovedHead, OutcomeIsLost_RunThatNeverRunsAgainIsInDoubt) {
+    (void)create();
+    (void)ask(prompt("please"));
+    host.work.reply({with_policy(plain(), CrashPolicy::never)});
+    host.loop.run();
+    ASSERT_EQ(host.work.ran.size(), 1U);
+    auto const earlier = host.store.disk->copy();
+    host.work.finish(Done{Json::trusted("1")});
+    host.loop.run();
+    ASSERT_EQ(host.work.asked.size(), 1U);
+    host.store.disk->fall_back(earlier);
+    EXPECT_EQ(ask(Change{"a title", {}, {}, {}}), "applied");
+    EXPECT_EQ(host.work.ran.size(), 0U) << "it is not run again";
+    EXPECT_EQ(count("tool_finished"), 1U) << "with an unknown outcome";
+    EXPECT_EQ(host.work.asked.size(), 2U) << "the model is asked about it";
+}
+
+TEST_F(MovedHead, OutcomeIsLost_RunThatMayIsRunAgain) {
+    (void)create();
+    (void)ask(prompt("please"));
+    host.work.reply({with_policy(plain(), CrashPolicy::retry)});
+    host.loop.run();
+    auto const earlier = host.store.disk->copy();
+    host.work.finish(Done{Json::trusted("1")});
+    host.loop.run();
+    host.store.disk->fall_back(earlier);
+    EXPECT_EQ(ask(Change{"a title", {}, {}, {}}), "applied");
+    ASSERT_EQ(host.work.ran.size(), 1U);
+    EXPECT_EQ(host.work.ran[0].run.attempt, 2U);
+}
+
 }  // namespace
 }  // namespace dormouse::runner
