@@ -4,7 +4,10 @@
 
 #include <gmock/gmock.h>
 
+#include <span>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace dormouse::store::postgres {
 namespace {
@@ -160,6 +163,134 @@ public:
 private:
     Connection connection_;
 };
+
+// The migrations up to step `at`, which then does `more` in the same transaction.
+class StepsWith {
+public:
+    StepsWith(std::size_t at, std::string const& more) : last_(migrations()[at] + more) {
+        auto const before = migrations().first(at);
+        steps_.assign(before.begin(), before.end());
+        steps_.push_back(last_.c_str());
+    }
+    StepsWith(StepsWith const&) = delete;
+    StepsWith& operator=(StepsWith const&) = delete;
+    [[nodiscard]] std::span<char const* const> all() const { return steps_; }
+
+private:
+    std::string last_;
+    std::vector<char const*> steps_;
+};
+
+constexpr char kill_itself[] = "; SELECT pg_terminate_backend(pg_backend_pid())";
+constexpr char never_ends[] = "; SELECT pg_sleep(600)";
+
+class KilledMigrations : public PostgresMigrations {
+protected:
+    // All relations, columns, functions, types and the formats of the schema.
+    [[nodiscard]] static std::string whole(Connection& connection) {
+        auto const rows = connection.run(Call{objects_query}, seconds(10));
+        EXPECT_TRUE(rows) << rows.error().error.detail;
+        return rows ? std::string(rows->text(0, 0)) : "";
+    }
+    [[nodiscard]] static std::string fresh() {
+        auto const schema = parse_address(server().fresh_url())->schema;
+        auto connection = server().connect(server().url());
+        EXPECT_TRUE(connection.script("SET search_path TO " + schema, seconds(5)));
+        EXPECT_TRUE(migrate(connection, schema, migrations()));
+        return whole(connection);
+    }
+    // Another process starts after the kill: it continues from that step, and nothing is twice.
+    void expect_continues(std::size_t step, std::string const& expected) const {
+        auto connection = in_schema();
+        EXPECT_EQ(format(connection), step == 0 ? -1 : static_cast<std::int64_t>(step));
+        auto const done = migrate(connection, schema_, migrations());
+        ASSERT_TRUE(done) << done.error().detail;
+        EXPECT_EQ(whole(connection), expected) << "killed in step " << step;
+    }
+    // Until a step is under way that never ends.
+    static void wait_for_the_step() {
+        auto looking = server().connect(server().url());
+        Call const look{"SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"};
+        wait_while([&] {
+            auto const rows = looking.run(look, seconds(5));
+            return !rows || rows->integer(0, 0) == 0;
+        });
+    }
+
+private:
+    static constexpr char objects_query[] =
+        "SELECT string_agg(x, E'\\n' ORDER BY x) FROM ("
+        " SELECT c.relkind::text || ' ' || c.relname || ' ' || coalesce((SELECT "
+        "string_agg(a.attname"
+        "   || ' ' || format_type(a.atttypid, a.atttypmod), ', ' ORDER BY a.attnum)"
+        "   FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0), '') AS x"
+        "  FROM pg_class c WHERE c.relnamespace = current_schema()::text::regnamespace"
+        " UNION ALL SELECT 'f ' || p.proname || '(' || pg_get_function_identity_arguments(p.oid)"
+        "   || ') ' || md5(p.prosrc) FROM pg_proc p"
+        "   WHERE p.pronamespace = current_schema()::text::regnamespace"
+        " UNION ALL SELECT 'm ' || name::text || ' ' || value::text FROM meta) y";
+};
+
+TEST_F(KilledMigrations, ConnectionLostInEachStep_NextProcessContinues) {
+    auto const expected = fresh();
+    for (std::size_t step = 0; step < migrations().size(); ++step) {
+        schema_ = parse_address(server().fresh_url())->schema;
+        auto killed = in_schema();
+        ASSERT_FALSE(migrate(killed, schema_, StepsWith(step, kill_itself).all()));
+        expect_continues(step, expected);
+    }
+}
+
+TEST_F(KilledMigrations, ConnectionLostAfterEachStep_NextProcessContinues) {
+    auto const expected = fresh();
+    for (std::size_t step = 1; step < migrations().size(); ++step) {
+        schema_ = parse_address(server().fresh_url())->schema;
+        auto killed = in_schema();
+        std::vector<char const*> steps(migrations().begin(),
+                                       migrations().begin() + static_cast<std::ptrdiff_t>(step));
+        steps.push_back(kill_itself + 2);
+        ASSERT_FALSE(migrate(killed, schema_, steps));
+        expect_continues(step, expected);
+    }
+}
+
+TEST_F(KilledMigrations, ServerCrashesInEachStep_NextProcessContinues) {
+    auto const expected = fresh();
+    for (std::size_t step = 0; step < migrations().size(); ++step) {
+        schema_ = parse_address(server().fresh_url())->schema;
+        auto killed = in_schema();
+        StepsWith const steps(step, never_ends);
+        {
+            std::jthread const thread([&] { EXPECT_FALSE(migrate(killed, schema_, steps.all())); });
+            wait_for_the_step();
+            server().crash();
+        }
+        server().restart();
+        expect_continues(step, expected);
+    }
+}
+
+// Two processes start at once on an empty database, and the first dies in a step.
+TEST_F(KilledMigrations, ProcessDiesInAStep_TheOneThatWaitsContinues) {
+    auto const expected = fresh();
+    for (std::size_t const step : {std::size_t{0}, migrations().size() / 2}) {
+        schema_ = parse_address(server().fresh_url())->schema;
+        auto killed = in_schema();
+        auto other = in_schema();
+        StepsWith const steps(step, never_ends);
+        Result<void> done = fail(Code::internal, "not run");
+        {
+            std::jthread const first([&] { EXPECT_FALSE(migrate(killed, schema_, steps.all())); });
+            wait_for_the_step();
+            std::jthread const second([&] { done = migrate(other, schema_, migrations()); });
+            server().run(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE wait_event = 'PgSleep'");
+        }
+        ASSERT_TRUE(done) << done.error().detail;
+        EXPECT_EQ(whole(other), expected);
+    }
+}
 
 TEST_F(PostgresMigrations, OtherProcessTakesLongerThanLockTimeout_IsWaitedFor) {
     auto connection = in_schema();

@@ -33,7 +33,7 @@ public:
     // program.
     [[nodiscard]] static TestServer* instance() {
         static TestServer server;
-        return server.pid_ == 0 ? nullptr : &server;
+        return server.programs_.empty() ? nullptr : &server;
     }
 
     [[nodiscard]] std::string url(std::string const& user = "postgres",
@@ -74,6 +74,17 @@ public:
         });
     }
 
+    // As kill -9 of the whole server; afterwards it can be started again, at the same address.
+    void crash() {
+        ::kill(pid_, SIGQUIT);
+        ::waitpid(pid_, nullptr, 0);
+        pid_ = 0;
+    }
+    void restart() {
+        for (int attempt = 0; pid_ == 0 && attempt < 20; ++attempt) start(folder_ + "/data");
+        if (pid_ == 0) std::abort();
+    }
+
     TestServer(TestServer const&) = delete;
     TestServer& operator=(TestServer const&) = delete;
 
@@ -94,7 +105,10 @@ private:
         ::waitpid(made, &status, 0);
         // Not on the command line: a test may change it.
         std::ofstream(data + "/postgresql.conf", std::ios::app) << "fsync = off\n";
-        for (int attempt = 0; status == 0 && pid_ == 0 && attempt < 5; ++attempt) start(data);
+        for (int attempt = 0; status == 0 && pid_ == 0 && attempt < 5; ++attempt) {
+            port_ = 0;
+            start(data);
+        }
         if (pid_ != 0) return;
         std::fputs("PostgreSQL is installed, and the test server does not start\n", stderr);
         std::abort();
@@ -148,11 +162,11 @@ private:
 
     // Another process may take the port between the two looks: then the server ends at once.
     void start(std::string const& data) {
-        port_ = free_port();
+        if (port_ == 0) port_ = free_port();
         auto const server =
             spawn("postgres", {"-D", data, "-p", std::to_string(port_), "-c",
                                "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c",
-                               "max_connections=60", "-c", "shared_buffers=32MB"});
+                               "max_connections=120", "-c", "shared_buffers=32MB"});
         auto const address = parse_address(url()).value();
         bool ended = false;
         wait_while([&] {
