@@ -1,6 +1,7 @@
 #include "store/postgres/postgres_store.h"
 
 #include "store/memory/conformance.h"
+#include "store/memory/conformance_shared_fixture.h"
 #include "store/postgres/testing/test_store.h"
 
 namespace dormouse::store {
@@ -29,6 +30,39 @@ std::unique_ptr<StoreUnderTest> make_postgres() {
 
 INSTANTIATE_TEST_SUITE_P(Postgres, StoreConformance,
                          testing::Values(StoreKind{"postgres", make_postgres}),
+                         testing::PrintToStringParamName());
+
+class SharedPostgres final : public SharedUnderTest {
+public:
+    port::Store& store(std::size_t place) override { return at(place); }
+    // As a process that saw no heartbeat of that one.
+    void remove(std::size_t place) override {
+        auto& looking = at(place + 1);
+        auto const table = looking.beat({looking.epoch(), "", "", false}).value().nodes;
+        auto const row = std::ranges::find(table, at(place).epoch(), &port::NodeRow::epoch);
+        ASSERT_NE(row, table.end());
+        EXPECT_TRUE(looking.remove(*row).value());
+    }
+    void join(std::size_t place) override { EXPECT_TRUE(at(place).join()); }
+
+private:
+    PostgresStore& at(std::size_t place) {
+        while (stores_.size() <= place) stores_.push_back(open_store(url_));
+        return *stores_[place];
+    }
+
+    std::string url_ = TestServer::instance()->fresh_url();
+    std::vector<std::unique_ptr<PostgresStore>> stores_;
+};
+
+std::unique_ptr<SharedUnderTest> make_shared_postgres() {
+    if (!postgres::has_server()) return nullptr;
+    return std::make_unique<SharedPostgres>();
+}
+
+INSTANTIATE_TEST_SUITE_P(Postgres, SharedConformance,
+                         testing::Values(SharedKind{"postgres", 2, make_shared_postgres},
+                                         SharedKind{"postgres", 3, make_shared_postgres}),
                          testing::PrintToStringParamName());
 
 class PostgresStoreTest : public postgres::PostgresTest {};

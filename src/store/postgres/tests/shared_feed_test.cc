@@ -1,11 +1,7 @@
-// The feed with several writers and readers: nothing is skipped, and each session is in order.
+// The feed of several writers. conformance_shared_fixture.h has many writers and readers.
 #include "store/postgres/testing/test_store.h"
 
 #include <gmock/gmock.h>
-
-#include <map>
-#include <set>
-#include <thread>
 
 namespace dormouse::store::postgres {
 namespace {
@@ -91,66 +87,6 @@ TEST_F(SharedFeed, PromotedStandbyWithoutTheNewestEntries_GivesLargerNumbers) {
     EXPECT_LT(head, 200'000) << "raised once, though both connected again";
     EXPECT_EQ(timeline, number("SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))"
                                "::bit(32)::bigint"));
-}
-
-// Appends until `count` were written, to sessions that the other writers change too.
-void append_some(PostgresStore& store, int count, std::uint64_t seed) {
-    std::map<std::uint64_t, Seq> heads;
-    for (int written = 0; written < count;) {
-        auto const number = 1 + (seed = seed * 1'103'515'245 + 12'345) / 65'536 % 6;
-        auto const asked = session(number);
-        Seq const after = store.newest({&asked, 1}).value()[0].head;
-        auto const one = after == 0 ? create(number, "acme") : append(number, after);
-        auto const result = store.commit({&one, 1})[0];
-        EXPECT_TRUE(result || moved(result)) << result.error().detail;
-        if (result) ++written;
-    }
-}
-
-struct Seen {
-    std::set<std::string> rows;
-    bool in_order = true;
-};
-
-Seen follow(PostgresStore& store, std::size_t count) {
-    Seen seen;
-    std::map<std::uint64_t, Seq> heads;
-    std::uint64_t after = 0;
-    std::uint64_t last = 0;
-    auto const end = std::chrono::steady_clock::now() + seconds(60);
-    while (seen.rows.size() < count && std::chrono::steady_clock::now() < end) {
-        auto const page = store.feed(port::Projects::all(), after, 2'000).value();
-        for (auto const& row : page.rows) {
-            auto& head = heads[row.session.number()];
-            seen.in_order = seen.in_order && row.n > last && row.frame.first == head + 1;
-            last = row.n;
-            head = row.frame.first;
-            seen.rows.insert(std::to_string(row.session.number()) + "/" + std::to_string(head));
-        }
-        seen.in_order = seen.in_order && page.next >= after;
-        after = page.next;
-    }
-    return seen;
-}
-
-TEST_F(SharedFeed, SeveralWritersAndReaders_NothingIsSkipped) {
-    constexpr int writers = 4;
-    constexpr int readers = 3;
-    constexpr int each = 150;
-    std::vector<std::unique_ptr<PostgresStore>> stores;
-    for (int i = 0; i < writers + readers; ++i) stores.push_back(open_store(url_));
-    std::array<Seen, readers> seen;
-    {
-        std::vector<std::jthread> threads;
-        for (std::size_t i = 0; i < readers; ++i)
-            threads.emplace_back([&, i] { seen.at(i) = follow(*stores[i], writers * each); });
-        for (std::size_t i = 0; i < writers; ++i)
-            threads.emplace_back([&, i] { append_some(*stores[readers + i], each, i); });
-    }
-    for (auto const& one : seen) {
-        EXPECT_EQ(one.rows.size(), std::size_t{writers * each});
-        EXPECT_TRUE(one.in_order);
-    }
 }
 
 }  // namespace

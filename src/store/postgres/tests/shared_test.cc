@@ -459,6 +459,14 @@ TEST_F(SharedStores, NumberBlocks_AreDisjointAndUnused) {
     EXPECT_EQ(b_->take_numbers().value().first, 256u * 92);
 }
 
+TEST_F(SharedStores, NumberBlock_OfALostProcess_IsNotGivenOutAgain) {
+    auto const lost = a_->take_numbers().value();
+    a_.reset();
+    EXPECT_GE(b_->take_numbers().value().first, lost.first + lost.count);
+    a_ = open_store(url_);
+    EXPECT_GE(a_->take_numbers().value().first, lost.first + 2 * lost.count);
+}
+
 TEST_F(SharedStores, Page_OfManyFrames_IsWhole) {
     write(*a_, create(1, "acme"));
     for (Seq after = 1; after < 1'100; ++after) write(*a_, append(1, after));
