@@ -52,6 +52,7 @@ void draw_processes(World& world, Knobs& knobs, unsigned processes) {
     knobs.beats_failed = some(world, 400);
     if (world.happens(300)) knobs.clocks_apart = Duration(600'000);
     let_disk_fall(knobs, world.happens(200));
+    knobs.notices_fall = world.happens(500);
 }
 
 }  // namespace
@@ -107,6 +108,7 @@ std::string Knobs::text() const {
     add("signals_late_ms", signals_late.count());
     add("clocks_apart_ms", clocks_apart.count());
     add("falls_back", falls_back ? 1 : 0);
+    add("notices_fall", notices_fall ? 1 : 0);
     add("clock_steps", clock_steps ? 1 : 0);
     add("disk_breaks", disk_breaks ? 1 : 0);
     add("commit_lost", store.commit_lost);

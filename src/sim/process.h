@@ -60,7 +60,9 @@ public:
           cutter_(runner_, planted_loop_, planted_journal_, keep_of(outside.knobs), {}),
           post_(planted_loop_, planted_journal_, runner_),
           feed_(planted_journal_, store_.feed_head().value_or(0),
-                [&durable = outside.durable] { return durable.falls(); },
+                [&durable = outside.durable, notices = outside.knobs.notices_fall] {
+                    return notices ? durable.falls() : 0;
+                },
                 {[this](port::FeedRow const& row) { runner_.appended_elsewhere(row); },
                  [this] { runner_.forget_memory(); }}),
           bug_(outside.bug),

@@ -41,7 +41,10 @@ private:
 
     [[nodiscard]] static Knobs knobs_of(World& world, Settings const& settings) {
         Knobs knobs = draw_knobs(world, processes_of(settings));
-        if (needs_fall_back(settings.bug)) let_disk_fall(knobs, true);
+        if (!needs_fall_back(settings.bug)) return knobs;
+        let_disk_fall(knobs, true);
+        knobs.notices_fall = false;
+        knobs.signals_lost = 1'000;
         return knobs;
     }
 
