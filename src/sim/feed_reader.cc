@@ -16,7 +16,7 @@ void FeedReader::read() {
     again_ = reading_;
     if (std::exchange(reading_, true)) return;
     constexpr std::size_t page_bytes = 4'096;
-    auto question = [after = next_](port::FeedStore& store) {
+    auto question = [after = next_](port::Store& store) {
         return store.feed(port::Projects::all(), after, page_bytes);
     };
     port::ask(journal_, std::move(question),
