@@ -32,7 +32,7 @@ struct Knobs {
     Duration signals_late{};    // the most that another one takes
     Duration clocks_apart{};    // the most that a wall clock is wrong
     bool falls_back = false;    // the disk, sometimes, by up to 4 s
-    bool notices_fall = true;   // whoever reads the feed; else by heads and stamps alone
+    bool notices_fall = true;   // by the feed; else by heads and stamps alone
     bool clock_steps = false;
     bool disk_breaks = false;  // at a random time the next write fails for good
     StoreFaults store = {};
