@@ -3,7 +3,7 @@
 the others continue what a killed one did."""
 import time
 
-from dormouse import Client, Server, main, run, wait_for
+from dormouse import Client, Server, environment, main, run, wait_for
 from rules import CONFIG as RULES
 from store_postgres import Database
 from tools_by_config import Service
@@ -130,6 +130,11 @@ class Nodes(Database):
             cursor = page['next'] and '&cursor=' + page['next']
         self.assertEqual(found, [one['hash'] for one in self.a.items('/api/audit?limit=200')])
         self.assertEqual(len({one['n'] >> 48 for one in self.a.items('/api/audit?limit=200')}), 2)
+        done = run('audit', '--verify', '--server', f'http://127.0.0.1:{self.a.port}',
+                   env=environment(DORMOUSE_TOKEN=self.a.token))
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        self.assertEqual(done.stdout.count('sha256:'), 2)
+        self.assertIn('newest of another server: line ', done.stdout)
         for bad in ('1.', '5.3', '2.2', 'x.1'):
             self.assertEqual(self.a.get('/api/audit?cursor=' + bad).status, 400, bad)
 
@@ -208,7 +213,11 @@ class Nodes(Database):
         wait_for(lambda: len(self.b.get('/api/nodes')['items']) == 1, 12, 'the removal of A')
         for one in self.b.items('/api/projects/default/sessions'):
             self.b.at_rest(one['id'])
-        self.assertIn('dormouse_nodes_removed_total 1', self.b.get('/metrics').raw.decode())
+        metrics = self.b.get('/metrics').raw.decode()
+        self.assertIn('dormouse_nodes_removed_total 1', metrics)
+        self.assertRegex(metrics, '(?m)^dormouse_takeovers_total [1-9]')
+        wait_for(lambda: 'dormouse_feed_behind_seconds 0\n' in self.b.get('/metrics').raw.decode(),
+                 what='the end of the feed')
         self.a.start()
         self.assertEqual(len(self.a.messages(session)), len(self.b.messages(session)))
 

@@ -63,6 +63,79 @@ class Copies(Database):
         self.assertEqual(len(self.original.open_calls(self.waiting)), 1)
 
 
+    def test_sessions_of_gone_servers_are_named(self):
+        session = self.original.create('sleepy 600s', wait=0)['id']
+        wait_for(lambda: self.driven() == [session], what='the session at work')
+        copy = self.server(store=self.copy_database())
+        named = {'count': 1, 'sessions': [session]}
+        wait_for(lambda: copy.get('/api/doctor')['ofGoneServers'] == named, 20,
+                 'a session of a server that is gone')
+        done = run('--server', f'http://127.0.0.1:{copy.port}', 'doctor',
+                   env=environment(DORMOUSE_TOKEN=copy.token))
+        self.assertIn('1 session at work on servers that are gone; they continue after '
+                      f'dormouse release: {session}', done.stdout)
+        self.release(copy)
+        wait_for(lambda: copy.get('/api/doctor')['ofGoneServers']['count'] == 0, 20,
+                 'the take-over')
+        self.assertRegex(copy.get('/metrics').raw.decode(), '(?m)^dormouse_takeovers_total [1-9]')
+        self.assertEqual(self.original.get('/api/doctor')['ofGoneServers'],
+                         {'count': 0, 'sessions': []})
+
+    def driven(self):
+        return ['ses_' + row[0] for row in self.database.run(
+            'SELECT id FROM sessions WHERE driver IS NOT NULL', schema=self.schema)]
+
+
+class DoctorOfDatabase(Database):
+    """`doctor` says what the database guarantees."""
+
+    def setUp(self):
+        super().setUp()
+        self.primary = postgres.Cluster()
+        self.addCleanup(self.primary.end)
+
+    def doctor(self):
+        done = run('--server', f'http://127.0.0.1:{self.one.port}', 'doctor',
+                   env=environment(DORMOUSE_TOKEN=self.one.token))
+        return done.stdout
+
+    def database_of(self):
+        return self.one.get('/api/doctor')['database']
+
+    def test_standbys_and_guarantee_follow_the_settings(self):
+        self.one = self.server(store=self.primary.url(self.schema))
+        self.assertIn('because fsync or synchronous_commit is off', self.doctor())
+        self.primary.configure('fsync = on')
+        wait_for(lambda: 'without a standby they are lost' in self.doctor(), what='the setting')
+        self.assertRegex(self.doctor(), r'database  PostgreSQL \d[^,]*, primary; no standby\n')
+        standby = self.primary.standby()
+        self.addCleanup(standby.end)
+        wait_for(lambda: 'commits do not wait for it' in self.doctor(), what='the standby')
+        self.primary.configure("synchronous_standby_names = '*'")
+        wait_for(lambda: 'sync, streaming, 0 bytes behind' in self.doctor(), what='the commits')
+        self.assertIn('synchronous standby loses no acknowledged result', self.doctor())
+        standby.stop()
+        wait_for(lambda: 'and none is connected' in self.doctor(), what='its end')
+        found = self.one.get('/api/doctor')
+        self.assertEqual(found['database']['standbys'], [])
+        self.assertIn('database', [one['about'] for one in found['concerns']])
+        self.primary.configure("synchronous_standby_names = ''")
+        wait_for(lambda: 'and none is connected' not in self.doctor(), what='the setting')
+
+    def test_role_without_the_right_is_told_which(self):
+        standby = self.primary.standby()
+        self.addCleanup(standby.end)
+        self.primary.run('CREATE ROLE plain LOGIN', 'GRANT CREATE ON DATABASE postgres TO plain')
+        self.one = self.server(store=self.primary.url(self.schema, user='plain'))
+        wait_for(lambda: self.database_of()['standbyCount'] == 1, what='the standby')
+        self.assertEqual(self.database_of()['standbys'], [])
+        self.assertIn('GRANT pg_read_all_stats', self.database_of()['standbysHidden'])
+        self.assertIn('standbys are not shown: ', self.doctor())
+        self.primary.run('GRANT pg_read_all_stats TO plain')
+        wait_for(lambda: len(self.database_of()['standbys']) == 1, what='the right')
+        self.assertIsNone(self.database_of()['standbysHidden'])
+
+
 class Standby(Database):
     def test_promoted_standby_does_not_hold(self):
         primary = postgres.Cluster()

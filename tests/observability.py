@@ -32,6 +32,10 @@ EMPTY = {
     'dormouse_nodes': 'the server is alone',
     'dormouse_nodes_removed_total': 'the server is alone',
     'dormouse_fenced_total': 'the server is alone',
+    'dormouse_takeovers_total': 'the server is alone',
+    'dormouse_feed_behind_seconds': 'the server is alone',
+    **({'dormouse_lost_commits_total': 'there is no database server'}
+       if not STORE.startswith('postgres') else {}),
     'dormouse_append_errors_total': 'the store refused nothing',
     'dormouse_cost_total': 'the demo model has no price',
     **dict.fromkeys(('dormouse_trace_export_up', 'dormouse_spans_exported_total',

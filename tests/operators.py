@@ -105,6 +105,12 @@ class Operators(Case):
         self.assertEqual((one['sessionID'], one['type']), (session, 'submitted'))
         self.assertIn('no line', self.audit('--by', 'nobody').stdout)
         self.assertEqual(self.audit('--verify', '--by', 'x').returncode, 2)
+        for short in (session[:10], session[4:10]):
+            done = self.audit('-s', short, '--type', 'submitted', '--json')
+            (one,) = json.loads(done.stdout)['items']
+            self.assertEqual(one['sessionID'], session, short)
+        done = self.audit('-s', 'ses_zzzz')
+        self.assertEqual(done.returncode, 3, done.stderr)
 
     def test_command_verifies_all_pages_and_names_a_changed_line(self):
         for n in range(210):
@@ -139,6 +145,55 @@ class Operators(Case):
             self.assertIn(f'{newest - 1} lines', done.stdout)
             self.server.while_down(f"""INSERT INTO audit(n, line, hash)
                 VALUES({gone}, '{kept["line"]}', {UNHEX % kept["digest"]})""")
+
+    def verified_without(self, change):
+        """Changes the table while the server is down; returns what --verify says then, and undoes
+        it."""
+        self.server.while_down('CREATE TABLE saved AS SELECT * FROM audit', change)
+        done = self.audit('--verify')
+        listed = self.get('/api/audit')['verified']
+        self.server.while_down('DELETE FROM audit', 'INSERT INTO audit SELECT * FROM saved',
+                               'DROP TABLE saved')
+        self.assertEqual(self.audit('--verify').returncode, 0)
+        return done, listed
+
+    def test_removed_newest_and_oldest_lines_are_found(self):
+        for n in range(4):
+            self.server.post('/api/tokens', {'name': f't{n}', 'role': 'read'})
+        newest = self.get('/api/audit')['items'][0]['n']
+        done, listed = self.verified_without(f'DELETE FROM audit WHERE n > {newest - 2}')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f'lines {newest - 1} to {newest} are missing', done.stderr)
+        self.assertFalse(listed)
+        done, _ = self.verified_without('DELETE FROM audit WHERE n < 3')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('the lines before line 3 are missing', done.stderr)
+        done, listed = self.verified_without('DELETE FROM audit')
+        self.assertIn(f'lines 1 to {newest} are missing', done.stderr)
+        self.assertFalse(listed)
+
+    def test_lines_that_retention_removed_are_no_finding(self):
+        self.client('read')
+        self.server.advance(100 * 86_400)
+        self.server.post('/api/tokens', {'name': 'newer', 'role': 'read'})
+        done = run('retention', '--audit-after', '30d', '--yes', '--server',
+                   f'http://127.0.0.1:{self.server.port}', '--data', self.server.directory)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(self.get('/api/audit')['items'][-1]['n'], 1)
+        done = self.audit('--verify')
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        change = "UPDATE audit SET line = replace(line, '\"newer\"', '\"nobody\"')"
+        done, _ = self.verified_without(change)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('or the line before it was changed', done.stderr)
+
+    def test_bad_hash_is_a_finding(self):
+        for n in range(3):
+            self.server.post('/api/tokens', {'name': f't{n}', 'role': 'read'})
+        done, listed = self.verified_without("UPDATE audit SET hash = x'00' WHERE n = 2")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn('line 2 or the line before it was changed', done.stderr)
+        self.assertFalse(listed)
 
     def rename(self, old, new):
         """Changes a name in the first line, behind the server's back."""

@@ -295,6 +295,8 @@ DOCTOR = {
     'store': maybe(str),
     'nodes': list,
     'others': list,
+    'database': maybe(dict),
+    'ofGoneServers': dict,
     'storeFormat': maybe(dict),
     'indexes': list,
     'traces': maybe(dict),

@@ -142,6 +142,18 @@ STORE = (
           'Its sessions continue elsewhere. See GET /api/nodes for the one that is missing, and '
           'start it again. A server that is stopped with SIGTERM does not count.',
           {'dormouse_nodes_removed_total': GROWING}, {'dormouse_nodes_removed_total': STILL}),
+    Alert('DormouseFeedBehind', 'dormouse_feed_behind_seconds > 10', 'warning', '5m',
+          'A server is more than 10 s behind what the other servers append.',
+          'Its readers see events late, and results that arrive elsewhere wake nobody here. See '
+          'its processor (process_cpu_seconds_total) and how slow the database is '
+          '(dormouse_commit_seconds).',
+          {'dormouse_feed_behind_seconds': '20x180'}, {'dormouse_feed_behind_seconds': '2x180'}),
+    Alert('DormouseCommitsUnknown', grew('dormouse_lost_commits_total{outcome="unknown"}'),
+          'warning', '0m', 'It is unknown what became of a commit.',
+          'The connection to PostgreSQL was lost, and it did not answer within 12 s. Nothing is '
+          'done twice: the session is read again when the database is back. Callers got 503.',
+          {'dormouse_lost_commits_total{outcome="unknown"}': GROWING},
+          {'dormouse_lost_commits_total{outcome="unknown"}': STILL}),
     Alert('DormouseIndexFailing', 'dormouse_index_up == 0', 'warning', '5m',
           'An index for other programs cannot be written; the programs see old data.',
           'dormouse doctor says why: a full disk, a folder that is not writable, a Redis that is '

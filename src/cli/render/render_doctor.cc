@@ -39,6 +39,40 @@ std::string others_text(json::View others) {
     return out;
 }
 
+// database  PostgreSQL 15.4, primary; 1 standby
+//           pg2: sync, streaming, 0 bytes behind
+//           the promotion of a synchronous standby loses no acknowledged result
+std::string database_text(json::View database) {
+    if (database.kind() != json::Kind::object) return {};
+    std::string const margin(10, ' ');
+    auto const count = database["standbyCount"].integer_or(0);
+    std::string out = "database  PostgreSQL " + shown_text(database["version"]);
+    out += database["primary"].boolean_or(true) ? ", primary; " : ", standby; ";
+    out += (count == 0 ? "no standby" : counted(count, "standby")) + "\n";
+    database["standbys"].elements([&](json::View one) {
+        auto const behind = one["behindBytes"].integer();
+        out += margin + shown_text(one["name"]) + ": " + shown_text(one["sync"]) + ", " +
+               shown_text(one["state"]) + ", " +
+               (behind ? counted(*behind, "byte") + " behind" : "how far behind is unknown") + "\n";
+    });
+    if (!database["standbysHidden"].is_null())
+        out += margin + "standbys are not shown: " + shown_text(database["standbysHidden"]) + "\n";
+    return out + margin + shown_text(database["guarantee"]) + "\n";
+}
+
+std::string gone_text(json::View gone, bool held) {
+    auto const count = gone["count"].integer_or(0);
+    if (count == 0) return {};
+    std::string ids;
+    gone["sessions"].elements(
+        [&](json::View one) { ids += (ids.empty() ? "" : " ") + shown_text(one); });
+    if (static_cast<std::int64_t>(gone["sessions"].size()) < count) ids += " ...";
+    return "gone      " + counted(count, "session") + " at work on servers that are gone; " +
+           (held ? "they continue after dormouse release: "
+                 : "the others take over within seconds: ") +
+           ids + "\n";
+}
+
 std::string format_text(json::View format) {
     if (format.kind() != json::Kind::object) return {};
     auto const written = format["written"].integer_or(0);
@@ -146,8 +180,9 @@ std::string doctor_text(json::View report, Time now, Style style, std::optional<
                shown_text(one["why"]) + "\n    next: " + shown_text(one["next"]) + "\n";
     });
     return out + mcp_servers_text(report["mcpServers"]) + nodes_text(report["nodes"]) +
-           others_text(report["others"]) + format_text(report["storeFormat"]) +
-           indexes_text(report["indexes"], now) +
+           others_text(report["others"]) + database_text(report["database"]) +
+           gone_text(report["ofGoneServers"], report["held"].boolean_or(false)) +
+           format_text(report["storeFormat"]) + indexes_text(report["indexes"], now) +
            export_text("traces", report["traces"], "span", now) +
            export_text("metrics", report["metrics"], "report", now) +
            copy_text(report["copy"], now) + queues_text(report["queues"], now);

@@ -317,6 +317,47 @@ TEST(Doctor, MemoryClockAndQueues_AreOnLines) {
               "model     main: 1 request on the way, 7 waiting\n");
 }
 
+TEST(Doctor, Database_SaysWhatItGuarantees) {
+    auto const text = [](std::string const& database) {
+        return doctor_text(json::View(R"({"ok":true,"database":)" + database + "}"), now, {});
+    };
+    EXPECT_EQ(text("null"), "ok: no session is stuck\n");
+    EXPECT_EQ(text(R"({"version":"15.4","primary":true,"guarantee":"one disk","standbyCount":0})"),
+              "ok: no session is stuck\n"
+              "database  PostgreSQL 15.4, primary; no standby\n"
+              "          one disk\n");
+    EXPECT_EQ(text(R"({"version":"15.4","primary":true,"guarantee":"safe","standbyCount":2,)"
+                   R"("standbys":[{"name":"pg2","sync":"sync","state":"streaming",)"
+                   R"("behindBytes":1},{"name":"pg3","sync":"async","state":"catchup",)"
+                   R"("behindBytes":null}]})"),
+              "ok: no session is stuck\n"
+              "database  PostgreSQL 15.4, primary; 2 standbys\n"
+              "          pg2: sync, streaming, 1 byte behind\n"
+              "          pg3: async, catchup, how far behind is unknown\n"
+              "          safe\n");
+    EXPECT_EQ(text(R"({"version":"15.4","primary":true,"guarantee":"safe","standbyCount":1,)"
+                   R"("standbysHidden":"grant it"})"),
+              "ok: no session is stuck\n"
+              "database  PostgreSQL 15.4, primary; 1 standby\n"
+              "          standbys are not shown: grant it\n"
+              "          safe\n");
+}
+
+TEST(Doctor, SessionsOfGoneServers_AreNamed) {
+    auto const text = [](std::string const& report) {
+        return doctor_text(json::View(report), now, {});
+    };
+    EXPECT_EQ(text(R"({"ok":true,"ofGoneServers":{"count":0,"sessions":[]}})"),
+              "ok: no session is stuck\n");
+    EXPECT_EQ(text(R"({"ok":true,"ofGoneServers":{"count":3,"sessions":["ses_1","ses_2"]}})"),
+              "ok: no session is stuck\n"
+              "gone      3 sessions at work on servers that are gone; the others take over within "
+              "seconds: ses_1 ses_2 ...\n");
+    auto const held =
+        text(R"({"ok":true,"held":true,"ofGoneServers":{"count":1,"sessions":["ses_1"]}})");
+    EXPECT_NE(held.find("they continue after dormouse release: ses_1\n"), std::string::npos);
+}
+
 TEST(Doctor, Traces_SayWhetherTheCollectorTakesThem) {
     auto const text = [](std::string const& traces) {
         return doctor_text(json::View(R"({"ok":true,"traces":)" + traces + "}"), now, {});

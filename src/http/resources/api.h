@@ -14,8 +14,10 @@
 #include "http/transport/http.h"
 #include "io/log.h"
 #include "port/archiving.h"
+#include "port/audit_ends.h"
 #include "port/catalogue.h"
 #include "port/copies.h"
+#include "port/database.h"
 #include "port/effects.h"
 #include "port/exports.h"
 #include "port/http.h"
@@ -94,6 +96,8 @@ struct Services {
     std::function<Result<std::optional<port::TokenRow>>(Sha256 const&)> find_token = {};
     // The indexes beside the store. Empty: there are none.
     std::function<std::vector<port::IndexStatus>()> indexes = {};
+    port::Database* database = nullptr;     // below the store; null: there is no server
+    port::AuditEnds* audit_ends = nullptr;  // of the store; null: it loses no lines
     // Sends a message to the other processes that use the store. Empty: there are none.
     std::function<void(std::string_view)> publish = {};
     // Returns why messages of those processes do not arrive; empty: they do, or there are none. May

@@ -182,6 +182,13 @@ public:
     void gates_changed();
     // The others declared this process dead: takes part again, under a new epoch.
     void fenced() override;
+    // Returns true if a process that is gone does the session's outstanding work.
+    [[nodiscard]] bool has_lost_driver(port::Due const& due) const {
+        bool const other = due.driver != 0 && due.driver != epoch();
+        return other && !services_.nodes.alone() && services_.nodes.gone(due.driver);
+    }
+    // How many times a session of a process that is gone was taken over.
+    [[nodiscard]] std::uint64_t taken_over() const { return taken_over_; }
     // See port::Nodes::name().
     [[nodiscard]] std::string const& node_name() const { return services_.nodes.name(); }
     // Returns the epoch of this process, as its appends name it.
@@ -245,6 +252,7 @@ private:
     // Sessions that ask about a budget of a day read its sums again, after `before`.
     void wake_askers(std::optional<PendingId> before);
     void store_failed(Error const& error) override;
+    void took_over() override { ++taken_over_; }
     void after(Duration delay, port::Fn<void()> work) override;
     void wake_soon(SessionId session, Time at) override;
     void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) override;
@@ -335,6 +343,7 @@ private:
     using Wake = std::pair<Time, SessionId>;
     std::set<Wake> wakes_;
     std::optional<Time> armed_;
+    std::uint64_t taken_over_ = 0;
     bool rejoining_ = false;  // the others declared this process dead
     bool draining_ = false;
     bool recovered_ = false;

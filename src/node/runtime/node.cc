@@ -16,7 +16,7 @@ Node::Shared::Shared(Node& node)
       nodes({node.services.loop, node.journal, *node.shared_store, node.signal_channel(), thread},
             node.store->epoch(), node.described),
       signals({node.services.loop, node.signal_channel(), signal_thread}),
-      follower(node.services.loop, node.journal, *node.shared_store) {}
+      follower(node.services.loop, node.journal, *node.shared_store, io::boot_time) {}
 
 // Before anything of the node asks for the time.
 NodeServices& Node::following(NodeServices& services, std::optional<Time> at_boot) {
@@ -31,6 +31,8 @@ Node::Node(NodeServices& outside, OpenedStore opened, Settings settings)
       threads(std::move(settings.threads)),
       store(std::move(opened.store)),
       find_token(std::move(opened.find_token)),
+      database(opened.database),
+      audit_ends(opened.audit_ends),
       shared_store(opened.shared),
       channel(std::move(opened.channel)),
       described{std::move(opened.node), std::move(opened.config)},

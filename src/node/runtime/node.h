@@ -113,6 +113,10 @@ public:
     }
     // The processes that share the store; null: this one uses it alone.
     [[nodiscard]] SharedNodes* shared_nodes() { return shared ? &shared->nodes : nullptr; }
+    // How long appends of the others have waited for this process to read them; 0: none wait.
+    [[nodiscard]] Duration feed_behind() const {
+        return shared ? shared->follower.behind() : Duration(0);
+    }
 
 private:
     // The parts that work with other processes of a shared store.
@@ -176,6 +180,8 @@ public:
     std::unique_ptr<port::Store> const store;
     // See OpenedStore.
     std::function<Result<std::optional<port::TokenRow>>(Sha256 const&)> const find_token;
+    port::Database* const database;         // below the store; null: there is no server
+    port::AuditEnds* const audit_ends;      // of the store; null: it loses no lines
     port::SharedStore* const shared_store;  // the same store; null: this process uses it alone
     std::unique_ptr<port::Channel> const channel;  // null: `shared_store` is the channel
     SharedNodes::Description const described;      // see OpenedStore

@@ -153,7 +153,9 @@ Result<OpenedStore> open_database(StoreChoice const& choice) {
                     .config = choice.config,
                     .node = options.node,
                     .clock_at_boot = at_boot,
-                    .warnings = std::move(warnings)};
+                    .warnings = std::move(warnings),
+                    .database = store,
+                    .audit_ends = store};
     if (shared) out.find_token = [store](Sha256 const& digest) { return store->token_of(digest); };
     if (*held) out.release = [store] { return store->end_hold(); };
     if (auto done = protect(out, *std::move(sealer)); !done)
@@ -178,7 +180,8 @@ Result<OpenedStore> open_store(StoreChoice const& choice) {
     if (!opened) return std::unexpected(std::move(opened.error()));
     auto sealer = sealer_of(**opened, **opened, choice.keys);
     if (!sealer) return std::unexpected(std::move(sealer.error()));
-    OpenedStore out{*std::move(opened)};
+    port::AuditEnds* const ends = opened->get();
+    OpenedStore out{.store = *std::move(opened), .audit_ends = ends};
     if (store::sqlite::is_held(choice.place))
         out.release = [place = choice.place] { return store::sqlite::remove_hold(place); };
     if (auto done = protect(out, *std::move(sealer)); !done)

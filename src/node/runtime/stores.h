@@ -1,7 +1,9 @@
 #pragma once
 // Opens the store that a setting names.
 
+#include "port/audit_ends.h"
 #include "port/data_keys.h"
+#include "port/database.h"
 #include "port/shared_store.h"
 #include "port/store.h"
 #include "store/sealed/master_keys.h"
@@ -51,6 +53,8 @@ struct OpenedStore {
     std::vector<std::string> warnings = {};  // for the administrator
     // Of a shared database: the token, link or cookie with this digest. Any thread; blocks.
     std::function<Result<std::optional<port::TokenRow>>(Sha256 const&)> find_token = {};
+    port::Database* database = nullptr;     // below the store; null: there is no server
+    port::AuditEnds* audit_ends = nullptr;  // of the store; null: it loses no lines
     // Not empty: the store is a restored copy that holds. Ends that for later starts; blocks.
     std::function<Result<void>()> release = {};
 };

@@ -90,8 +90,11 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
     metrics_.shared_with = [&node]() -> std::optional<http::Metrics::SharedWith> {
         auto* const nodes = node.shared_nodes();
         if (!nodes) return std::nullopt;
-        return http::Metrics::SharedWith{nodes->table().size(), nodes->removed(), nodes->fenced()};
+        return http::Metrics::SharedWith{nodes->table().size(), nodes->removed(), nodes->fenced(),
+                                         node.runner.taken_over(), node.feed_behind()};
     };
+    if (node.database)
+        metrics_.lost_commits = [&node] { return std::optional(node.database->lost_commits()); };
     if (settings.indexes) metrics_.indexes = settings.indexes;
     if (settings.exports) metrics_.exports = settings.exports;
     if (settings.copy) metrics_.copy = settings.copy;
@@ -138,6 +141,8 @@ http::Services Serving::services(ServingSettings const& settings) {
             .foreign_sign_ins = settings.foreign_sign_ins,
             .find_token = node_.find_token,
             .indexes = settings.indexes,
+            .database = node_.database,
+            .audit_ends = node_.audit_ends,
             .publish = publisher(),
             .signal_failure = [&node = node_] { return node.channel_failure(); },
             .unwritable = [&node = node_] { return node.unwritable(); },

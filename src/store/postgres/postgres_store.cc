@@ -187,6 +187,18 @@ Result<Epoch> PostgresStore::join() {
 
 std::size_t PostgresStore::readers() const { return readers_->count(); }
 
+Result<port::DatabaseStatus> PostgresStore::database_status() {
+    return readers_->any()->database_status();
+}
+
+Result<std::vector<std::uint64_t>> PostgresStore::audit_ends() {
+    return readers_->any()->audit_ends();
+}
+
+port::LostCommits PostgresStore::lost_commits() const {
+    return writer_ ? writer_->lost_commits() : port::LostCommits();
+}
+
 bool PostgresStore::fenced() const { return writer_ && writer_->fenced(); }
 
 // Without an answer the number is that of open(), since when no other process has made sessions.

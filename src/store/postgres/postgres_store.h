@@ -6,7 +6,9 @@
 // of a function that the migration created. The tables are in tables.cc, the functions in
 // append_function.cc and writer_functions.cc, the queries in statements.cc.
 
+#include "port/audit_ends.h"
 #include "port/data_keys.h"
+#include "port/database.h"
 #include "port/divided_store.h"
 #include "port/many_loads.h"
 #include "port/rewriter.h"
@@ -51,7 +53,9 @@ struct PostgresOptions {
 class PostgresStore final : public port::DividedStore<PostgresStore>,
                             public port::SharedStore,
                             public port::ManyLoads,
-                            public port::DataKeyStore {
+                            public port::DataKeyStore,
+                            public port::Database,
+                            public port::AuditEnds {
 public:
     // Creates or migrates the schema and registers this process. Errors: bad_value (the URL),
     // wrong_state (the database cannot be used, or another process uses the schema alone; the text
@@ -107,6 +111,9 @@ public:
     // what was replaced stays until the owner of the tables runs VACUUM FULL. REQUIRES: as
     // rewrite().
     [[nodiscard]] Result<bool> drop_old_versions();
+    [[nodiscard]] Result<port::DatabaseStatus> database_status() override;
+    [[nodiscard]] port::LostCommits lost_commits() const override;
+    [[nodiscard]] Result<std::vector<std::uint64_t>> audit_ends() override;
     // Warnings about the database for an administrator, found by open().
     [[nodiscard]] std::vector<std::string> const& warnings() const { return warnings_; }
 

@@ -78,6 +78,19 @@ TEST_F(PostgresStoreTest, ServerWithoutFsync_IsRefused) {
     EXPECT_NE(opened.error().detail.find("fsync = off"), std::string::npos);
 }
 
+TEST_F(PostgresStoreTest, DatabaseStatus_IsThatOfTheServer) {
+    auto const store = open_store(server().fresh_url());
+    auto const status = store->database_status();
+    ASSERT_TRUE(status) << status.error().detail;
+    EXPECT_TRUE(status->primary);
+    EXPECT_FALSE(status->fsync) << "as the test server";
+    EXPECT_EQ(status->synchronous_commit, "on");
+    EXPECT_EQ(status->synchronous_standbys, "");
+    EXPECT_NE(status->version, "");
+    EXPECT_EQ(status->standby_count, 0U);
+    EXPECT_EQ(status->standbys_hidden, "");
+}
+
 TEST_F(PostgresStoreTest, TextThatPostgresCannotStore_FailsAlone) {
     auto const store = open_store(server().fresh_url());
     auto bad = create(1, "acme");

@@ -190,6 +190,10 @@ Result<void> SqliteStore::put_data_keys(std::span<port::DataKeyRow const> rows) 
     return writing([&](sqlite::Writer& writer) { return writer.put_data_keys(rows); });
 }
 
+Result<std::vector<std::uint64_t>> SqliteStore::audit_ends() {
+    return unless_exhausted([&] { return reader_->audit_ends(); });
+}
+
 Result<std::vector<std::string>> SqliteStore::feed_and_audit_findings() {
     return reader_->feed_and_audit_findings();
 }

@@ -5,6 +5,7 @@
 // queries may run on two threads, as port::Store requires. The tables are in schema.cc, all
 // statements in statements.cc.
 
+#include "port/audit_ends.h"
 #include "port/data_keys.h"
 #include "port/divided_store.h"
 
@@ -37,7 +38,9 @@ struct SqliteOptions {
     std::uint64_t feed_kept = 1'000'000;            // how many appends of the feed are kept
 };
 
-class SqliteStore final : public port::DividedStore<SqliteStore>, public port::DataKeyStore {
+class SqliteStore final : public port::DividedStore<SqliteStore>,
+                          public port::DataKeyStore,
+                          public port::AuditEnds {
 public:
     // Creates missing files, migrates an older file and increments the epoch. Errors: wrong_state
     // (in use, another program's file, or SQLite is too old), newer_format (the file stays
@@ -62,6 +65,7 @@ public:
         std::span<port::Append const> appends) override;
     [[nodiscard]] Result<std::vector<port::DataKeyRow>> data_keys() override;
     [[nodiscard]] Result<void> put_data_keys(std::span<port::DataKeyRow const> rows) override;
+    [[nodiscard]] Result<std::vector<std::uint64_t>> audit_ends() override;
     // Returns contradictions between the feed and the sessions, and a missing end of the audit: one
     // sentence each. Reads whole tables.
     [[nodiscard]] Result<std::vector<std::string>> feed_and_audit_findings();

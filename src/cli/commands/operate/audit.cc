@@ -3,14 +3,19 @@
 #include "cli/commands/commands.h"
 
 #include "base/url.h"
+#include "cli/client/resolve.h"
+#include "cli/commands/operate/audit_check.h"
 
+#include <cstddef>
 #include <ostream>
+#include <ranges>
 
 namespace dormouse::cli {
 
 namespace {
 
 constexpr int page_lines = 200;
+constexpr std::size_t findings_shown = 5;
 
 // GET /api/audit with the filters of the command; `limit` lines, after `cursor`.
 std::string target_of(AuditArgs const& args, int limit, std::string_view cursor) {
@@ -33,50 +38,50 @@ Outcome<int> show(Context const& context, Client& client, AuditArgs const& args)
     if (!body["next"].is_null() && !context.global.json)
         context.out << "there are more: --limit N, or --session, --by, --type\n";
     if (body["verified"].boolean_or(false)) return status::done;
-    return failure(status::failed, "a line of the audit was changed",
+    return failure(status::failed, "a line of the audit was changed or removed",
                    "See which: dormouse audit --verify");
 }
 
-struct Verified {
-    std::int64_t lines = 0;
-    std::string newest = {};  // "line 12 sha256:…"
-    std::vector<std::string> changed = {};
-};
+Json json_of(AuditCheck::Report const& all) {
+    json::Writer out;
+    out.begin_object().member("lines", all.lines).key("newest").begin_array();
+    for (AuditCheck::Line const& line : all.newest)
+        out.begin_object().member("line", line.number).member("hash", line.hash).end_object();
+    out.end_array().key("findings").begin_array();
+    for (std::string const& finding : all.findings) out.value(finding);
+    return out.end_array().end_object().json();
+}
 
-void add_page(json::View body, Verified& all) {
-    all.lines += body["checked"].integer_or(0);
-    body["items"].elements([&](json::View one) {
-        std::string const line = "line " + std::to_string(one["n"].integer_or(0));
-        if (all.newest.empty()) all.newest = line + " " + plain(one["hash"]);
-        if (!one["verified"].boolean_or(true)) all.changed.push_back(line);
-    });
+std::string text_of(AuditCheck::Report const& all) {
+    std::string out =
+        std::to_string(all.lines) + (all.lines == 1 ? " line" : " lines") + " verified";
+    char const* between = "; newest: ";
+    for (AuditCheck::Line const& line : all.newest) {
+        out += between + ("line " + std::to_string(line.number)) + " " + line.hash;
+        between = "\n  newest of another server: ";
+    }
+    return out + "\n";
 }
 
 Outcome<int> verify(Context const& context, Client& client) {
-    Verified all;
+    AuditCheck check;
     std::string cursor;
     do {
         auto const page = client.get(target_of({}, page_lines, cursor));
         if (!page) return std::unexpected(page.error());
         json::View const body(page->body);
-        add_page(body, all);
-        if (!body["verified"].boolean_or(false) && all.changed.empty())
-            return failure(status::failed, "a line of the audit is not readable",
-                           "Stop the server, then: dormouse verify");
+        check.add(body);
         cursor = body["next"].string_or("");
     } while (!cursor.empty());
-    json::Writer report;
-    report.begin_object().member("lines", all.lines).member("newest", all.newest);
-    report.key("changed").begin_array();
-    for (std::string const& line : all.changed) report.value(line);
-    report.end_array().end_object();
-    std::string text = std::to_string(all.lines) + " lines verified";
-    if (!all.newest.empty()) text += "; newest: " + all.newest;
-    context.show(report.json(), text + "\n");
-    if (all.changed.empty()) return status::done;
-    return failure(status::failed,
-                   all.changed.front() + " or the line before it was changed; " +
-                       std::to_string(all.changed.size()) + " in all",
+    auto const all = check.report();
+    context.show(json_of(all), text_of(all));
+    if (all.findings.empty()) return status::done;
+    std::string what;
+    for (std::string const& finding : all.findings | std::views::take(findings_shown))
+        what += (what.empty() ? "" : "; ") + finding;
+    if (all.findings.size() > findings_shown)
+        what += "; " + std::to_string(all.findings.size()) + " findings in all";
+    return failure(status::failed, what,
                    "Compare with a backup: dormouse restore DIR --data OTHER");
 }
 
@@ -85,7 +90,14 @@ Outcome<int> verify(Context const& context, Client& client) {
 Outcome<int> execute(Context const& context, AuditArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
-    return args.verify ? verify(context, *client) : show(context, *client, args);
+    if (args.verify) return verify(context, *client);
+    AuditArgs whole = args;
+    if (!args.session.empty()) {
+        auto const session = resolve_session(*client, context.global.project, args.session);
+        if (!session) return std::unexpected(session.error());
+        whole.session = *session;
+    }
+    return show(context, *client, whole);
 }
 
 }  // namespace dormouse::cli

@@ -55,7 +55,8 @@ std::optional<bool> check_line(port::AuditRow const& row, port::AuditRow const* 
     // Retention removes only the beginning: a line that is missing elsewhere was removed by others.
     if (before)
         return before->n + 1 == row.n && port::chained(before->hash, row.n, row.line) == row.hash;
-    if (row.n == 1) return port::chained({}, 1, row.line) == row.hash;
+    bool const is_first = (row.n & port::end_of_chain(0)) == 1;
+    if (is_first) return port::chained({}, row.n, row.line) == row.hash;
     return std::nullopt;
 }
 
@@ -245,17 +246,34 @@ std::optional<std::vector<std::uint64_t>> read_cursor(std::string_view text) {
     return out;
 }
 
+// The newest lines of a list: where each chain begins, and what was ever written. The latter is
+// read first, because lines are added meanwhile.
+Result<std::vector<std::uint64_t>> begin_at_newest(port::AuditStore& store, port::AuditEnds* ends,
+                                                   AuditPage& page) {
+    auto written = ends ? ends->audit_ends() : std::vector<std::uint64_t>();
+    if (!written) return std::unexpected(written.error());
+    auto untils = newest_of_each(store);
+    if (!untils) return untils;
+    page.verified = std::ranges::all_of(*written, [&](std::uint64_t n) {
+        return std::ranges::any_of(*untils, [n](std::uint64_t until) {
+            return until > n && port::audit_chain(until - 1) == port::audit_chain(n);
+        });
+    });
+    page.written = *std::move(written);
+    return untils;
+}
+
 // Blocks on reads. `untils` empty: from the newest lines on.
-Result<AuditPage> read_audit(port::AuditStore& store, std::vector<std::uint64_t> untils,
-                             AuditFilter const& filter) {
+Result<AuditPage> read_audit(port::AuditStore& store, port::AuditEnds* ends,
+                             std::vector<std::uint64_t> untils, AuditFilter const& filter) {
+    AuditPage page;
     if (untils.empty()) {
-        auto newest = newest_of_each(store);
+        auto newest = begin_at_newest(store, ends, page);
         if (!newest) return std::unexpected(newest.error());
         untils = *std::move(newest);
     }
     std::vector<ChainReader> chains;
     for (std::uint64_t const until : untils) chains.emplace_back(store, until);
-    AuditPage page;
     while (page.items.size() < filter.limit && page.checked < lines_max) {
         auto const chain = newest_reader(chains);
         if (!chain) return std::unexpected(chain.error());
@@ -289,8 +307,8 @@ void get_audit(Api& api, ExchangePtr const& x) {
     if (!untils) return x->fail({Code::bad_cursor, "The cursor does not belong to this list."});
     port::ask(
         api.services().journal,
-        [untils = *untils, filter](port::AuditStore& store) {
-            return read_audit(store, untils, filter);
+        [untils = *untils, filter, ends = api.services().audit_ends](port::AuditStore& store) {
+            return read_audit(store, ends, untils, filter);
         },
         [x](Result<AuditPage> const& page) {
             page ? x->json(200, object_text(*page)) : x->fail(page.error());

@@ -143,8 +143,9 @@ Result<Waiting> check_waiting(port::Store& store, std::optional<SessionId> const
     return out;
 }
 
-Result<Overdue> check_times(port::Store& store, Time now, std::string const& directory) {
-    auto const at_work = store.due(from_ms(0), std::nullopt, counted_max);
+Result<Overdue> check_times(port::Store& store, port::Database* database, Time now,
+                            std::string const& directory) {
+    auto at_work = store.due(from_ms(0), std::nullopt, counted_max);
     if (!at_work) return std::unexpected(at_work.error());
     auto due = store.due(now, port::Due{from_ms(0), last_session()}, overdue_max);
     if (!due) return std::unexpected(std::move(due.error()));
@@ -158,14 +159,21 @@ Result<Overdue> check_times(port::Store& store, Time now, std::string const& dir
     if (!mail) return std::unexpected(std::move(mail.error()));
     auto given_up = store.count_given_up(now + Duration(1), parked_max);
     if (!given_up) return std::unexpected(std::move(given_up.error()));
-    return Overdue{at_work->size(),
-                   std::move(*due),
-                   *waiting,
-                   *next,
-                   std::move(*mail),
-                   *given_up,
-                   Metrics::disk_of(directory),
-                   last_backup(directory)};
+    Overdue out{at_work->size(),
+                std::move(*due),
+                *waiting,
+                *next,
+                std::move(*mail),
+                *given_up,
+                Metrics::disk_of(directory),
+                last_backup(directory)};
+    std::erase_if(*at_work, [](port::Due const& one) { return one.driver == 0; });
+    out.driven = std::move(*at_work);
+    if (!database) return out;
+    auto status = database->database_status();
+    if (!status) return std::unexpected(std::move(status.error()));
+    out.database = *std::move(status);
+    return out;
 }
 
 Result<ByProject> check_projects(port::ListStore& store) {

@@ -4,6 +4,7 @@
 
 #include "http/resources/operations/doctor/doctor_fields.h"
 #include "http/resources/operations/metrics/metrics.h"
+#include "port/database.h"
 #include "port/store.h"
 
 #include <optional>
@@ -53,6 +54,8 @@ struct Overdue {
     std::uint64_t given_up = 0;         // deliveries
     Metrics::Disk disk = {};
     std::optional<Time> backup = {};
+    std::vector<port::Due> driven = {};  // of those at work, the ones that a process drives
+    std::optional<port::DatabaseStatus> database = {};
 };
 
 // Sessions with outstanding work, also in the future.
@@ -79,8 +82,8 @@ struct ByProject {
 [[nodiscard]] Result<AtWork> check_effects(port::Store& store,
                                            std::optional<port::Due> const& after,
                                            std::uint32_t times, Time now);
-// `directory`: of the data.
-[[nodiscard]] Result<Overdue> check_times(port::Store& store, Time now,
+// `directory`: of the data. `database`: null: there is none.
+[[nodiscard]] Result<Overdue> check_times(port::Store& store, port::Database* database, Time now,
                                           std::string const& directory);
 [[nodiscard]] Result<ByProject> check_projects(port::ListStore& store);
 

@@ -424,6 +424,7 @@ void Lane::committed(port::AppendResult durable) {
     if (!durable && durable.error().cause == Cause::fenced) services_.observer.fenced();
     if (!durable) return forget(durable.error());
     newest_ = {state_->head, *durable};
+    if (next_driver_ && has_lost_driver()) services_.observer.took_over();
     driver_ = next_driver_.value_or(driver_);
     unless_exhausted([&] { take_up_commit(); });
 }

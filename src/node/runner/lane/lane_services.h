@@ -82,6 +82,8 @@ public:
     virtual void store_failed(Error const& error) = 0;
     // The store refused an append, because the others declared this process dead.
     virtual void fenced() = 0;
+    // A lane does the outstanding work of its session, which a process did that is gone.
+    virtual void took_over() = 0;
 };
 
 // One object for all lanes of a runner, which outlives them, as does everything it refers to.

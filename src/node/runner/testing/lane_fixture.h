@@ -41,6 +41,7 @@ public:
     void fenced() override {
         known_nodes.rejoin([this] { lane->forget_state(); });
     }
+    void took_over() override {}
     void after(Duration delay, port::Fn<void()> work) override {
         loop.after(delay, std::move(work));
     }

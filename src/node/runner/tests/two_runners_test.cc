@@ -234,6 +234,7 @@ TEST_F(TwoRunners, DriverIsGone_OtherTakesOverAndSettlesItsRuns) {
     ASSERT_EQ(b.effects.ran.size(), 1U);
     EXPECT_EQ(b.effects.ran[0].run.attempt, 2U);
     EXPECT_EQ(driver(), b.nodes.epoch());
+    EXPECT_EQ(b.runner->taken_over(), 1U);
 }
 
 // The gate's question has no intent: the driver alone is written.
@@ -247,6 +248,21 @@ TEST_F(TwoRunners, DriverIsGone_GateIsAskedByTheOther) {
     EXPECT_EQ(b.effects.gated.size(), 1U);
     EXPECT_EQ(driver(), b.nodes.epoch());
     EXPECT_EQ(stored().head, head);
+    EXPECT_EQ(b.runner->taken_over(), 1U);
+}
+
+TEST_F(TwoRunners, DriverIsGone_ItsSessionIsKnownUntilItIsTakenOver) {
+    begin({with_policy(plain(), CrashPolicy::retry)});
+    auto const due = [&] {
+        return b.journal.store->due(from_ms(0), std::nullopt, 9).value().at(0);
+    };
+    EXPECT_FALSE(b.runner->has_lost_driver(due())) << "its driver works";
+    a.runner.reset();  // killed
+    b.journal.store->declare_gone(a.nodes.epoch());
+    EXPECT_TRUE(b.runner->has_lost_driver(due()));
+    scan();
+    EXPECT_FALSE(b.runner->has_lost_driver(due()));
+    EXPECT_EQ(due().driver, b.nodes.epoch());
 }
 
 TEST_F(TwoRunners, NoHeartbeat_NoEffectStarts) {

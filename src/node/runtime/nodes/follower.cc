@@ -17,11 +17,26 @@ void Follower::find_end() {
                   if (!head) return loop_.after(retry_after, scope_.guard([this] { find_end(); }));
                   next_ = *head;
                   started_ = true;
+                  forget_reported();
               }));
 }
 
+// When very many wait, the newest one counts as old as the one before it.
 void Follower::on_feed_number(std::uint64_t newest) {
-    if (newest > next_) read();
+    if (newest <= next_) return;
+    if (reported_.size() == reported_max)
+        reported_.back().number = newest;
+    else
+        reported_.push_back({newest, clock_()});
+    read();
+}
+
+void Follower::forget_reported() {
+    while (!reported_.empty() && reported_.front().number <= next_) reported_.pop_front();
+}
+
+Duration Follower::behind() const {
+    return reported_.empty() ? Duration(0) : clock_() - reported_.front().at;
 }
 
 void Follower::moved() {
@@ -53,6 +68,7 @@ void Follower::take(Result<port::FeedPage> page) {
         return find_end();
     }
     next_ = page->next;
+    forget_reported();
     for (port::FeedRow const& row : page->rows) listener_.appended(row);
     if (std::exchange(again_, false) || page->more) read();
 }

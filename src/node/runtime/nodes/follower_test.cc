@@ -47,7 +47,7 @@ protected:
     TestLoop loop;
     runner::testing::TestJournal<store::MemoryStore, store::MemoryDisk> journal{loop};
     TestFeed feed;
-    Follower follower{loop, journal, feed};
+    Follower follower{loop, journal, feed, [this] { return loop.now; }};
     std::vector<std::uint64_t> seen;
     int lost = 0;
     bool awaited = false;
@@ -97,6 +97,37 @@ TEST_F(FollowerTest, StoreAway_NothingIsLeftOut) {
     follower.on_feed_number(4);
     loop.run();
     EXPECT_EQ(seen, (std::vector<std::uint64_t>{1, 2, 3, 4}));
+}
+
+TEST_F(FollowerTest, NumbersThatAreNotRead_SayHowFarItIsBehind) {
+    start();
+    EXPECT_EQ(follower.behind(), Duration(0));
+    feed.newest = 3;
+    feed.away = true;
+    follower.on_feed_number(3);
+    loop.advance(Duration(2'000));
+    follower.on_feed_number(4);
+    loop.advance(Duration(1'000));
+    EXPECT_EQ(follower.behind(), Duration(3'000)) << "since the oldest one";
+    feed.away = false;
+    follower.moved();
+    loop.run();
+    EXPECT_EQ(follower.behind(), Duration(1'000)) << "the newer number is not in the feed yet";
+    feed.newest = 4;
+    follower.moved();
+    loop.run();
+    EXPECT_EQ(follower.behind(), Duration(0));
+}
+
+TEST_F(FollowerTest, VeryManyNumbers_AreNotAllKept) {
+    start();
+    feed.away = true;
+    for (std::uint64_t n = 1; n <= 10'000; ++n) follower.on_feed_number(n);
+    feed.away = false;
+    feed.newest = 10'000;
+    follower.moved();
+    loop.run();
+    EXPECT_EQ(follower.behind(), Duration(0));
 }
 
 TEST_F(FollowerTest, FeedWasRemovedMeanwhile_ReportsTheLoss) {

@@ -4,6 +4,7 @@
 // again once.
 
 #include "port/data_keys.h"
+#include "port/database.h"
 #include "port/store.h"
 #include "store/postgres/session.h"
 #include "store/postgres/statements.h"
@@ -130,6 +131,11 @@ public:
                                                 std::int64_t own_slot);
     // Fails with wrong_state if the process of this epoch was removed.
     [[nodiscard]] Result<void> ping(Epoch epoch);
+
+    // See port::Database.
+    [[nodiscard]] Result<port::DatabaseStatus> database_status();
+    // See port::AuditEnds.
+    [[nodiscard]] Result<std::vector<std::uint64_t>> audit_ends();
 
     // From now on all queries have one view of the data, and are not asked again: the view ends
     // with the connection. They may read whole tables.

@@ -34,6 +34,12 @@ protected:
             " WHERE application_name = 'dormouse/node/writer'"};
         return connection.run(call, std::chrono::seconds(5)).value().integer(0, 0);
     }
+    void expect_lost(port::LostCommits const& expected) {
+        auto const lost = store_->lost_commits();
+        EXPECT_EQ(lost.committed, expected.committed);
+        EXPECT_EQ(lost.not_committed, expected.not_committed);
+        EXPECT_EQ(lost.unknown, expected.unknown);
+    }
     void expect_no_gap_and_no_double() {
         EXPECT_EQ(store_->load(session(1)).value().tail.size(), head_);
         auto const lines = store_->audit(0, 1'000).value();
@@ -55,6 +61,7 @@ TEST_F(LostCalls, LostReplies_AreResolved) {
         ASSERT_TRUE(result) << result.error().detail;
     }
     EXPECT_EQ(proxy_->faults(), 30);
+    expect_lost({.committed = 30});
     expect_no_gap_and_no_double();
 }
 
@@ -65,6 +72,7 @@ TEST_F(LostCalls, LostRequests_AreSentAgain) {
         ASSERT_TRUE(result) << result.error().detail;
     }
     EXPECT_EQ(proxy_->faults(), 30);
+    expect_lost({.not_committed = 30});
     expect_no_gap_and_no_double();
 }
 
@@ -150,6 +158,7 @@ TEST_F(LostCalls, NoServer_IsUnavailableAndPasses) {
     EXPECT_EQ(code(result), Code::store_unavailable);
     EXPECT_FALSE(moved(result));
     EXPECT_EQ(code(store_->ping()), Code::store_unavailable);
+    expect_lost({.unknown = 1});
     proxy_ = std::make_unique<TestProxy>(server().port(), port);
     ASSERT_TRUE(next());
     EXPECT_TRUE(store_->ping());

@@ -151,6 +151,7 @@ Answer<Writer::Statuses> Writer::once(Call const& call) {
         if (state == "DM001") return std::unexpected(fence());
         if (warned || rows.error().lost || state == "DM002") {
             auto known = resolve();
+            ++(!known ? lost_.unknown : *known ? lost_.committed : lost_.not_committed);
             if (!known) return std::unexpected(std::move(known.error()));
             if (*known) return std::move(**known);
             if (++losses <= repeats_max) continue;

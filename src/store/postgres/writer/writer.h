@@ -2,6 +2,7 @@
 // The writing half of the store: one connection, and this process's row in `writers`.
 
 #include "port/data_keys.h"
+#include "port/database.h"
 #include "port/rewriter.h"
 #include "port/store.h"
 #include "store/postgres/session.h"
@@ -84,6 +85,10 @@ public:
 
     // May be called from another thread.
     [[nodiscard]] bool fenced() const { return fenced_; }
+    // May be called from another thread.
+    [[nodiscard]] port::LostCommits lost_commits() const {
+        return {lost_.committed, lost_.not_committed, lost_.unknown};
+    }
     // The low 8 bits of the feed numbers that it takes. May be called from another thread.
     [[nodiscard]] std::int64_t slot() const { return slot_; }
 
@@ -122,6 +127,9 @@ private:
     Epoch joined_ = 0;          // since join(): appends of earlier epochs are refused
     std::atomic<bool> fenced_ = false;
     std::atomic<std::int64_t> slot_ = me_.slot;
+    struct {
+        std::atomic<std::uint64_t> committed, not_committed, unknown;
+    } lost_ = {};
 };
 
 }  // namespace dormouse::store::postgres

@@ -104,6 +104,8 @@ public:
     [[nodiscard]] Result<std::vector<std::string>> feed_and_audit_findings();
     // Returns the number and hash of the newest line, without its text. n = 0: there is no line.
     [[nodiscard]] Result<port::AuditRow> audit_head();
+    // See port::AuditEnds.
+    [[nodiscard]] Result<std::vector<std::uint64_t>> audit_ends();
     [[nodiscard]] Result<std::uint64_t> count_given_up(Time until, std::uint32_t limit);
     [[nodiscard]] Result<void> ping();
     [[nodiscard]] Result<std::uint64_t> largest_number();

@@ -78,8 +78,7 @@ Result<std::vector<port::AuditRow>> Reader::audit(std::uint64_t after, std::uint
         if (!*there) return out;
         auto const n = static_cast<std::uint64_t>(rows.integer(0));
         auto const hash = digest_of(rows.text(2));
-        if (!hash) return damaged("line " + std::to_string(n) + " of the audit");
-        out.push_back({n, std::string(rows.text(1)), *hash});
+        out.push_back({n, std::string(rows.text(1)), hash.value_or(Sha256{})});
     }
 }
 
@@ -97,6 +96,16 @@ Result<port::AuditRow> Reader::audit_head() {
     auto const hash = digest_of(row.text(1));
     if (!hash) return damaged("line " + std::to_string(n) + " of the audit");
     return port::AuditRow{std::max(n, *counted), {}, *hash};
+}
+
+Result<std::vector<std::uint64_t>> Reader::audit_ends() {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    auto const counted = number(Read::audited);
+    if (!counted) return std::unexpected(counted.error());
+    std::vector<std::uint64_t> out;
+    if (*counted > 0) out.push_back(*counted);
+    return out;
 }
 
 }  // namespace dormouse::store::sqlite

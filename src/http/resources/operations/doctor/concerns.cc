@@ -1,6 +1,7 @@
 #include "http/resources/operations/doctor/concerns.h"
 
 #include "base/url.h"
+#include "http/resources/operations/doctor/database.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -191,6 +192,8 @@ std::vector<Concern> concerns_of(ConcernFacts const& facts, Time now) {
     add_unwritable(facts, out);
     add_signal(facts, out);
     add_upgrade(facts, out);
+    if (auto concern = facts.database ? database_concern(*facts.database) : std::nullopt)
+        out.push_back(*std::move(concern));
     return out;
 }
 

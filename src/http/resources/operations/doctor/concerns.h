@@ -2,6 +2,7 @@
 // Conditions that an operator should check before they become problems: part of GET /api/doctor.
 
 #include "http/resources/operations/doctor/troubles.h"
+#include "port/database.h"
 
 #include <cstdint>
 #include <map>
@@ -12,8 +13,8 @@
 namespace dormouse::http {
 
 struct Concern {
-    // agents, archive, backup, clock, deliveries, disk, files, key, public_url, receivers, signal,
-    // store, turns, upgrade
+    // agents, archive, backup, clock, database, deliveries, disk, files, key, public_url,
+    // receivers, signal, store, turns, upgrade
     std::string about;
     std::string why;
     std::string next;
@@ -49,7 +50,8 @@ struct ConcernFacts {
     std::optional<Upgrade> upgrade = {};
     std::string unwritable = {};       // why the store takes no writes; empty: it does
     std::string archive_failure = {};  // why completed sessions are not archived; empty: they are
-    std::string signal_failure = {};   // why the servers cannot tell each other; empty: they can
+    std::optional<port::DatabaseStatus> database = {};
+    std::string signal_failure = {};  // why the servers cannot tell each other; empty: they can
 };
 
 // Pure.

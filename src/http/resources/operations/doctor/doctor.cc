@@ -43,6 +43,7 @@ struct Doctor {
     std::uint64_t outstanding = 0;
     std::optional<Time> next_wake = {};
     port::OpenPending waiting = {};
+    OfGoneServers of_gone = {};
     std::set<std::string> cut = {};  // members of the answer for which not all was looked at
 };
 using DoctorPtr = std::shared_ptr<Doctor>;
@@ -145,6 +146,13 @@ void add_overdue(Doctor& d, Overdue const& found) {
                              "a call waits for the gate '" + gate + "', which is not configured",
                              std::string(bring_gate_back)});
     }
+    for (port::Due const& one : found.driven) {
+        if (!runner.has_lost_driver(one)) continue;
+        ++d.of_gone.count;
+        if (d.of_gone.shown.size() < OfGoneServers::shown_max)
+            d.of_gone.shown.push_back(one.session);
+    }
+    if (d.of_gone.count > 0 && found.at_work == counted_max) d.cut.insert("ofGoneServers");
     for (port::OutboxRow const& row : found.mail) add_quarantined_mail(d.found.blocked, row);
     d.next_wake = found.next;
 }
@@ -194,6 +202,7 @@ void add_facts(Doctor& d, Overdue const& found) {
     facts.backed_up_here = found.disk.database.has_value();
     facts.backup = found.backup;
     facts.upgrade = upgrade_of(d.api);
+    facts.database = found.database;
     auto const refusal = services.unwritable ? services.unwritable() : std::nullopt;
     if (refusal) facts.unwritable = refusal->detail;
     auto const archive = services.archive ? services.archive() : std::nullopt;
@@ -287,6 +296,8 @@ void answer_doctor(Doctor const& d, bool at_end) {
                   .traces = exports_of(d.api.services()),
                   .metrics = d.api.services().metrics.metric_exports(),
                   .copy = copy_of(d.api.services()),
+                  .database = d.facts.database,
+                  .of_gone_servers = d.of_gone,
               }));
 }
 
@@ -369,8 +380,10 @@ void get_doctor(Api& api, ExchangePtr const& x) {
     if (query.error) return x->fail(*query.error);
     if (d->after || d->by_time) return check_next_waiting(d);  // the first answer had the rest
     d->found.not_asking = find_not_asking(api.services().catalogue);
-    auto question = [now = api.services().runner.now(), directory = api.services().facts.data](
-                        port::Store& store) { return check_times(store, now, directory); };
+    auto question = [now = api.services().runner.now(), directory = api.services().facts.data,
+                     database = api.services().database](port::Store& store) {
+        return check_times(store, database, now, directory);
+    };
     port::ask(api.services().journal, std::move(question), [d](Result<Overdue> found) {
         if (!found) return d->x->fail(found.error());
         add_overdue(*d, *found);

@@ -3,6 +3,7 @@
 
 #include "http/objects/fields.h"
 #include "http/resources/operations/doctor/concerns.h"
+#include "http/resources/operations/doctor/database_fields.h"
 #include "port/copies.h"
 #include "port/exports.h"
 #include "port/foreign_sign_in.h"
@@ -66,8 +67,8 @@ template <>
 inline constexpr auto rows<Concern> = object(
     "", "",
     field("about", &Concern::about,
-          "agents, archive, backup, clock, deliveries, disk, files, key, public_url, receivers, "
-          "signal, store, turns or upgrade."),
+          "agents, archive, backup, clock, database, deliveries, disk, files, key, public_url, "
+          "receivers, signal, store, turns or upgrade."),
     field("why", &Concern::why), field("next", &Concern::next, "What to do."));
 
 struct FoundByKind {
@@ -192,6 +193,8 @@ struct DoctorAnswer {
     std::optional<port::ExportStatus> traces = {};
     std::optional<port::ExportStatus> metrics = {};
     std::optional<port::CopyStatus> copy = {};
+    std::optional<port::DatabaseStatus> database = {};
+    OfGoneServers of_gone_servers = {};
 };
 
 template <Findings FoundByKind::* Kind> std::vector<Finding> const& shown(DoctorAnswer const& all) {
@@ -236,11 +239,16 @@ inline constexpr auto rows<DoctorAnswer> = object(
     field("next", &DoctorAnswer::next, "The cursor for the rest; null: all were read."),
     field("cut", &DoctorAnswer::cut,
           "Members of this answer that do not say all, because a limit was reached: blocked, "
-          "concerns, inDoubt, orphaned, outstanding, stuck, unreadable or waiting."),
+          "concerns, inDoubt, ofGoneServers, orphaned, outstanding, stuck, unreadable or waiting."),
     field("store", &DoctorAnswer::store,
           "sqlite, memory, or the database without user and password; null: unknown."),
     field("nodes", &DoctorAnswer::nodes),
     field("others", &DoctorAnswer::others, "The other processes that share the store."),
+    field("database", &DoctorAnswer::database,
+          "The server of the store, in the first answer; null: the store has none."),
+    field("ofGoneServers", &DoctorAnswer::of_gone_servers,
+          "Sessions at work whose server is gone, until another one takes them over within "
+          "seconds; in the first answer."),
     field("storeFormat", &DoctorAnswer::format,
           "The formats of a store that several processes may use; null: of another one."),
     field("indexes", &DoctorAnswer::indexes, "The indexes beside the store."),

@@ -88,12 +88,17 @@ struct AuditPage {
     std::optional<std::string> next = {};
     std::uint64_t checked = 0;
     bool verified = true;
+    std::vector<std::uint64_t> written = {};
 };
 template <>
 inline constexpr auto rows<AuditPage> = object(
     "AuditPage", "Lines of the audit, newest first.", field("items", &AuditPage::items),
     field("next", &AuditPage::next),
     field("checked", &AuditPage::checked, "Number of lines that this request read and verified."),
-    field("verified", &AuditPage::verified, "false: a line that it read was changed."));
+    field("verified", &AuditPage::verified,
+          "false: a line that it read was changed, or the newest lines of a server are missing."),
+    field("written", &AuditPage::written,
+          "In the first page: the number of the newest line that each server ever wrote. If a "
+          "smaller one is the newest of the list, the lines between were removed."));
 
 }  // namespace dormouse::http

@@ -9,6 +9,7 @@
 #include "http/resources/operations/metrics/model_work.h"
 #include "port/archiving.h"
 #include "port/copies.h"
+#include "port/database.h"
 #include "port/effects.h"
 #include "port/exports.h"
 #include "port/index.h"
@@ -73,12 +74,18 @@ public:
     };
     // The state of a store that several processes share.
     struct SharedWith {
-        std::size_t nodes = 0;      // with this one
-        std::uint64_t removed = 0;  // declared dead by this one
-        std::uint64_t fenced = 0;   // how often the others declared this one dead
+        std::size_t nodes = 0;         // with this one
+        std::uint64_t removed = 0;     // declared dead by this one
+        std::uint64_t fenced = 0;      // how often the others declared this one dead
+        std::uint64_t taken_over = 0;  // sessions of processes that are gone
+        Duration behind{0};            // how long appends of the others have waited to be read here
     };
     std::function<std::optional<SharedWith>()> shared_with = [] {
         return std::optional<SharedWith>();
+    };
+    // Of a store on a database server; nullopt: it has none.
+    std::function<std::optional<port::LostCommits>()> lost_commits = [] {
+        return std::optional<port::LostCommits>();
     };
     std::function<std::vector<port::IndexStatus>()> indexes = [] {
         return std::vector<port::IndexStatus>();

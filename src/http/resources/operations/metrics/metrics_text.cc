@@ -211,6 +211,14 @@ void Metrics::write_store(Exposition& out) const {
                   commit_);
     out.counter("dormouse_append_errors_total", "Appends that the store did not take, by code");
     write_counts(out, store_errors_, "code");
+    auto const lost = lost_commits();
+    if (!lost) return;
+    out.counter("dormouse_lost_commits_total",
+                "Commits whose answer was lost with the connection, by what became of them");
+    for (auto const& [outcome, count] :
+         {std::pair("committed", lost->committed), std::pair("not_committed", lost->not_committed),
+          std::pair("unknown", lost->unknown)})
+        out.sample(count, {{"outcome", outcome}});
 }
 
 void Metrics::write_http(Exposition& out) const {
@@ -238,6 +246,13 @@ void Metrics::write_nodes(Exposition& out) const {
         .sample(shared->removed);
     out.counter("dormouse_fenced_total", "How often the other processes declared this one dead")
         .sample(shared->fenced);
+    out.counter("dormouse_takeovers_total",
+                "Sessions at work of processes that are gone, which this one continued")
+        .sample(shared->taken_over);
+    out.gauge("dormouse_feed_behind_seconds",
+              "How long the oldest append of the other processes has waited to be read here; 0: "
+              "none waits")
+        .sample(static_cast<double>(shared->behind.count()) / 1'000);
 }
 
 void Metrics::write_indexes(Exposition& out, Time now) const {
