@@ -161,6 +161,27 @@ class Check(Folder):
             self.assertRegex(line, pattern)
             self.assertTrue(line.endswith('(warning)'), line)
 
+    def test_secret_that_is_not_base64_is_refused(self):
+        for section in (
+            '[[source]]\nid = "ci"\nkind = "standard"\nsecrets_env = ["S_HOOK"]\n',
+            '[[webhook]]\nurl = "https://example.org/x"\nevents = ["turn_ended"]\n'
+            'secret_env = "S_HOOK"\n',
+            '[[tool]]\nname = "t"\ndescription = "d"\nkind = "http"\nurl = "https://x.org/y"\n'
+            'webhook_secret_env = "S_HOOK"\n',
+            '[[tool]]\nname = "t"\ndescription = "d"\nkind = "http"\nurl = "https://x.org/y"\n'
+            'secret_env = "S_HOOK"\n',
+        ):
+            path = self.write(section)
+            for bad in ('whsec_!!!', 'whsec_', 'whsec_abc'):
+                refused = self.dm('config', 'check', path, exits=2, S_HOOK=bad)
+                self.assertRegex(refused.stderr, r'names S_HOOK, whose value begins with whsec_')
+                self.assertIn('copy the secret whole', refused.stderr)
+                self.assertNotIn('!!!', refused.stderr)
+            for good in ('whsec_MDEyMzQ1Njc4OWFiY2RlZg==', 'any text'):
+                self.dm('config', 'check', path, S_HOOK=good)
+        path = self.write('[[source]]\nid = "ci"\nkind = "hmac"\nsecrets_env = ["S_HOOK"]\n')
+        self.dm('config', 'check', path, S_HOOK='whsec_!!!')
+
     def test_one_mistake_is_one_line(self):
         for text in (
             '[[tool]]\ncommand = []\nname = "t"\nkind = "http"\nurl = "http://x/y"\n',

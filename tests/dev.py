@@ -8,8 +8,9 @@ import signal
 import subprocess
 import tempfile
 import unittest
+import urllib.parse
 
-from cli import DONE, USAGE
+from cli import DONE, USAGE, Terminal
 from dormouse import BINARY, environment, main, run, wait_for
 
 CONFIG = '[[model]]\nid = "m"\nkind = "scripted"\n[[agent]]\nid = "%s"\nmodel = "m"\n'
@@ -129,6 +130,46 @@ class Dev(unittest.TestCase):
         self.assertEqual(done.returncode, USAGE)
         self.assertIn('dev starts nothing', done.stderr)
         self.assertIn('dormouse.toml:1: ', done.stderr)
+
+    def opened(self, *words, **env):
+        """Runs dev on a terminal of a desktop; returns it and what the browser has got."""
+        got = self.folder / 'got'
+        browser = self.folder / 'browser'
+        browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {got}.new && mv {got}.new {got}\n')
+        browser.chmod(0o755)
+        terminal = Terminal('dev', '--config', self.config, *words, **{
+            'HOME': str(self.folder), 'TMPDIR': str(self.folder), 'DISPLAY': ':0',
+            'BROWSER': str(browser), **env})
+        self.addCleanup(terminal.process.wait)
+        self.addCleanup(terminal.process.kill)
+        terminal.until('try     dormouse prompt', 60)
+        return terminal, got
+
+    def test_inbox_is_opened_on_a_desktop(self):
+        terminal, got = self.opened()
+        wait_for(got.exists, what='the browser')
+        address = got.read_text()
+        self.assertTrue(address.startswith('file:///'), address)
+        page = pathlib.Path(urllib.parse.unquote(address.removeprefix('file://')))
+        self.assertEqual(page.stat().st_mode & 0o777, 0o600)
+        link = re.search(r'inbox   (\S+)', terminal.text)[1]
+        self.assertIn(f'url={link}"', page.read_text())
+        self.assertNotIn(link.split('#')[1], address, 'no secret in the list of processes')
+        terminal.type('\x03')
+        self.assertEqual(terminal.ended(60), DONE)
+        self.assertFalse(page.exists(), 'temporary data')
+
+    def test_no_browser_is_opened_without_a_desktop_or_on_request(self):
+        for words, env in (((), {'DISPLAY': ''}), (('--no-open',), {})):
+            terminal, got = self.opened(*words, **env)
+            terminal.type('\x03')
+            self.assertEqual(terminal.ended(60), DONE)
+            self.assertFalse(got.exists())
+
+    def test_browser_that_cannot_be_started_is_said(self):
+        terminal, _ = self.opened(BROWSER='/no/such/browser')
+        terminal.until('no browser could be started', 60)
+        self.assertIsNone(terminal.process.poll())
 
     def test_demo_needs_no_configuration(self):
         self.start('--demo')

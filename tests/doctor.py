@@ -204,6 +204,10 @@ url_env = "N_URL"
         self.server.create('deploy A')
         wait_for(lambda: 'deliveries' in self.concerns(), what='the delivery is given up')
         self.assertIn('were given up: 1', self.concerns()['deliveries']['why'])
+        self.assertIn('--state disabled', self.concerns()['deliveries']['next'])
+        done = run('deliveries', '--state', 'disabled', '--server',
+                   f'http://127.0.0.1:{self.server.port}', '--data', self.server.directory)
+        self.assertIn('disabled', done.stdout)
 
 
 class Backups(Doctored):

@@ -353,6 +353,8 @@ class Mistakes(Import):
         for text in ('{', '{}', '[1]', '{"info":{},"messages":[]}'):
             file.write_text(text)
             self.run_import(file, status=2)
+        file.write_text('')
+        self.assertIn(f'{file} is empty', self.run_import(file, status=2).stderr)
         base = sqlite3.connect(self.folder / 'other.db')
         base.execute('CREATE TABLE t(x)')
         base.close()

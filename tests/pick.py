@@ -131,6 +131,78 @@ class Pick(Cli):
         self.assertEqual(terminal.ended(), DONE, terminal.text)
         self.assertEqual(self.server.get(f'/api/sessions/{session}').status, 404)
 
+    def test_call_is_chosen_for_a_result(self):
+        for command, words, status in (
+            ('progress', ('50 %',), 'waiting'),
+            ('result', ('live',), 'completed'),
+            ('result', ('--json-value', '{"url": 1}'), 'completed'),
+            ('error', ('no room',), 'failed'),
+        ):
+            with self.subTest(command, words=words):
+                session = self.server.create('deploy A')['id']
+                (call,) = self.server.open_calls(session)
+                terminal = Terminal(command, *words, *self.where())
+                terminal.until('Which one? [1')
+                terminal.type('1\n')
+                terminal.until('noted' if command == 'progress' else 'applied')
+                self.assertEqual(terminal.ended(), DONE, terminal.text)
+                shown = self.server.get(f'/async-tool/pending/{call["id"]}')
+                self.assertEqual(shown['status'], status)
+                if status == 'waiting':
+                    self.server.result(call['id'], 'live')
+
+    def test_question_is_chosen_for_an_answer(self):
+        session = self.server.create('ask A')['id']
+        calls = self.server.open_calls(session)
+        terminal = Terminal('answer', 'blue', *self.where())
+        terminal.until('Which one? [1')
+        terminal.type('\n')
+        self.assertEqual(terminal.ended(), INTERRUPTED)
+        self.assertEqual(len(self.server.open_calls(session)), len(calls))
+
+    def test_id_without_a_text_settles_nothing(self):
+        session = self.server.create('deploy A')['id']
+        (call,) = self.server.open_calls(session)
+        for words in (('result', call['id']), ('error',), ('progress', '#1')):
+            terminal = Terminal(*words, *self.where())
+            terminal.until('give the value: TEXT')
+            self.assertEqual(terminal.ended(), USAGE)
+        done = run('result', call['id'][4:14], *self.where())
+        self.assertEqual(done.returncode, USAGE, done)
+        self.assertIn('give the value: TEXT', done.stderr)
+        self.assertEqual(len(self.server.open_calls(session)), 1)
+
+    def test_session_and_message_are_chosen_for_redact(self):
+        session = self.server.create('the key is hunter2')['id']
+        self.server.at_rest(session)
+        terminal = Terminal('redact', '--yes', *self.where(), NO_COLOR='1')
+        terminal.until('Which one? [1]: ')
+        terminal.type('1\n')
+        terminal.until('Which one? [1-2]: ')
+        self.assertIn('hunter2', terminal.text)
+        terminal.type('1\n')
+        self.assertEqual(terminal.ended(), DONE, terminal.text)
+        self.assertIn('removed: ', terminal.text)
+        self.assertNotIn('hunter2', str(self.server.messages(session)[0]))
+        message = self.server.messages(session)[1]['id']
+        terminal = Terminal('redact', message, '--yes', *self.where())
+        terminal.until('Which one? [1]: ')
+        terminal.type('1\n')
+        self.assertEqual(terminal.ended(), DONE, terminal.text)
+        self.assertNotIn('hunter2', str(self.server.messages(session)))
+
+    def test_redact_refuses_what_names_nothing(self):
+        session = self.server.create('hello')['id']
+        for words, why in (
+            (('rcp_AAAA',), "'rcp_AAAA' is no id of what redact removes"),
+            (('ses_AAAA',), "'ses_AAAA' is no id of what redact removes"),
+            (('--label', ''), '--label must not be empty'),
+            ((), 'redact needs to know what to remove'),
+        ):
+            done = run('redact', session, *words, '--yes', *self.where())
+            self.assertEqual(done.returncode, USAGE, done)
+            self.assertIn(why, done.stderr)
+
     def test_without_a_terminal_it_says_what_to_pass(self):
         for command, what in (
             ('approve', 'which call?'),
@@ -150,6 +222,11 @@ class Pick(Cli):
             ('move --to web2', 'which session?'),
             ('inbox', 'which session?'),
             ('reassign --to bob', 'which call?'),
+            ('result --json-value 7', 'which call?'),
+            ('error --file /dev/null', 'which call?'),
+            ('progress --json-value 7', 'which call?'),
+            ('answer --json-value 7', 'which call?'),
+            ('redact --title', 'which session?'),
         ):
             told = run(*command.split(), *self.where())
             self.assertEqual(told.returncode, USAGE, told)

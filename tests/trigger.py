@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import tempfile
 import urllib.error
+import urllib.parse
 import urllib.request
 
 from cli import CONFLICT, DONE, NOT_ALLOWED, USAGE, Cli
@@ -125,6 +126,17 @@ class Trigger(Sources):
         self.assertEqual(json.loads(request['body'])['pendingID'], call)
         self.assertEqual(self.server.open_calls(session)[0]['id'], call)
 
+    def test_slack_gets_the_form_that_slack_sends(self):
+        _, call = self.waiting()
+        request = json.loads(self.command('trigger', 'slack', call, 'a & b', '--print',
+                                          '--json').stdout)
+        self.assertEqual(request['headers']['Content-Type'], 'application/x-www-form-urlencoded')
+        self.assertRegex(request['headers']['X-Slack-Signature'], '^v0=[0-9a-f]{64}$')
+        fields = urllib.parse.parse_qs(request['body'])
+        self.assertEqual(list(fields), ['payload'])
+        self.assertEqual(json.loads(fields['payload'][0]),
+                         {'actions': [{'block_id': call, 'value': 'a & b'}]})
+
     def test_refusals_say_what_to_do(self):
         _, call = self.waiting()
         for words, why in (
@@ -134,6 +146,8 @@ class Trigger(Sources):
             (('gh', call, '--error', 'x'), 'carries no errors'),
             (('ci',), 'give --body FILE'),
             (('ci', call, '--body', 'x'), 'excludes --body'),
+            (('ci', call, '--button', 'approve'), '--button is about messages in Slack'),
+            (('slack', call, '--button', 'approve'), 'no [[notify]] of kind slack-bot has'),
         ):
             told = self.command('trigger', *words, exits=USAGE)
             self.assertIn(why, told.stderr)
@@ -141,6 +155,50 @@ class Trigger(Sources):
         self.assertIn('bad_signature', told.stderr)
         self.command('trigger', 'ci', call, 'one')
         self.command('trigger', 'ci', call, 'two', exits=CONFLICT)
+
+
+class Buttons(Sources):
+    def setUp(self):
+        super().setUp()
+        self.server.finish()
+        self.config.write_text('''
+[server]
+demo = true
+[[notify]]
+kind = "slack-bot"
+token_env = "S_TOKEN"
+channel = "C1"
+api_url = "http://127.0.0.1:1"
+signing_secret_env = "S_SIGNING"
+[[user]]
+name = "ann"
+slack = "U1"
+[[user]]
+name = "bob"
+slack = "U2"
+role = "read"
+''')
+        self.env = {'S_TOKEN': 'xoxb-1', 'S_SIGNING': 'signing secret'}
+        self.server = Server('--config', str(self.config), env=self.env)
+        self.addCleanup(self.server.clean)
+
+    def press(self, *words, exits=DONE):
+        return self.command('trigger', 'slack', *words, exits=exits, **self.env)
+
+    def test_button_decides_as_the_person_who_presses(self):
+        session, call = self.waiting('approve A')
+        self.assertIn('ann, bob', self.press(call, '--button', 'deny', exits=USAGE).stderr)
+        self.assertIn('no [[user]] "eve" with slack',
+                      self.press(call, '--button', 'deny', '--as', 'eve', exits=USAGE).stderr)
+        told = self.press(call, '--button', 'approve', '--as', 'bob', exits=1)
+        self.assertIn('the call still waits', told.stderr)
+        shown = self.press(call, '--button', 'approve', '--as', 'ann', '--print').stdout
+        self.assertIn('/async-tool/slack\n', shown)
+        self.assertNotIn('signing secret', shown)
+        self.press(call, '--button', 'approve', '--as', 'ann')
+        self.server.at_rest(session)
+        receipt = self.server.get(f'/async-tool/pending/{call}')['receipt']
+        self.assertEqual((receipt['by']['name'], receipt['via']), ('ann', 'slack'))
 
 
 class Listen(Sources):
@@ -172,7 +230,9 @@ class Listen(Sources):
         status, answer = self.post(body)
         self.assertEqual((status, json.loads(answer)['outcome']), (200, 'applied'))
         self.assertRegex(self.process.stdout.readline(), r'  200  applied')
-        shown = ''.join(self.process.stdout.readline() for _ in range(3))
+        shown = ''.join(self.process.stdout.readline() for _ in range(7))
+        for header in ('webhook-id: msg_', 'webhook-signature: v1,', 'Content-Type: '):
+            self.assertIn(f'  {header}', shown)
         self.assertIn(f'  {len(body)} bytes\n', shown)
         self.assertIn(f'"pendingID": "{call}"', shown)
         self.assertEqual(self.said(session), 'deploy A: up')
@@ -196,7 +256,18 @@ class Listen(Sources):
 
 
 class Mistakes(Sources):
+    def test_configuration_of_the_running_server_is_found(self):
+        session, call = self.waiting()
+        elsewhere = {'XDG_CONFIG_HOME': self.server.directory, 'DORMOUSE_CONFIG': ''}
+        done = run('trigger', 'ci', call, 'live', *self.where(),
+                   env=environment(**{**SECRETS, **elsewhere}))
+        self.assertEqual(done.returncode, DONE, done)
+        self.assertEqual(self.said(session), 'deploy A: live')
+
     def test_without_a_configuration_it_says_what_to_name(self):
+        self.server.finish()
+        self.server = Server('--no-config')
+        self.addCleanup(self.server.clean)
         done = run('listen', 'ci', *self.where(), env={'XDG_CONFIG_HOME': self.server.directory,
                                                        'DORMOUSE_CONFIG': ''})
         self.assertEqual(done.returncode, USAGE, done)

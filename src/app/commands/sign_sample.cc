@@ -11,6 +11,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace dormouse::app {
 
@@ -42,7 +45,52 @@ Result<std::string> body_of(webhook::Source const& source, cli::SampleOptions co
                                                        .error = options.error,
                                                        .output = Json::trusted(options.output)});
     if (!made) return std::unexpected(made.error());
-    return std::string(made->text());
+    return webhook::sample_body(source.kind, *made);
+}
+
+std::unexpected<cli::Mistakes> mistake(std::string what) {
+    return std::unexpected(cli::Mistakes{std::move(what)});
+}
+
+// The Slack account of the person who presses.
+std::expected<std::string, cli::Mistakes> slack_account(config::Config const& config,
+                                                        std::string const& name) {
+    std::vector<config::User const*> found;
+    for (config::User const& user : config.users)
+        if (!user.slack.empty() && (name.empty() || user.name == name)) found.push_back(&user);
+    if (found.size() == 1) return found.front()->slack;
+    if (found.empty() && !name.empty())
+        return mistake("no [[user]] \"" + name + "\" with slack is in the configuration");
+    if (found.empty()) return mistake("no [[user]] of the configuration has slack");
+    std::string names;
+    for (config::User const* const user : found) names += (names.empty() ? "" : ", ") + user->name;
+    return mistake("several people can press it: name one with --as, of " + names);
+}
+
+Time wall_time() {
+    return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+}
+
+std::expected<cli::SignedDelivery, cli::Mistakes> sign_press(config::Config const& config,
+                                                             cli::SampleOptions const& options) {
+    config::Secret const* secret = nullptr;
+    for (config::Notify const& notify : config.notifies)
+        if (!secret && notify.signing_secret) secret = &*notify.signing_secret;
+    if (!secret)
+        return mistake(
+            "no [[notify]] of kind slack-bot has its signing_secret_env here: export that "
+            "variable");
+    auto const user = slack_account(config, options.press->user);
+    if (!user) return std::unexpected(user.error());
+    cli::SignedDelivery out{.target = "/async-tool/slack",
+                            .headers = {},
+                            .body = webhook::sample_press({.user = *user,
+                                                           .pending = options.pending,
+                                                           .digest = options.press->digest,
+                                                           .approves = options.press->approves})};
+    out.headers = webhook::sign(webhook::Kind::slack, secret->value, {}, out.body, wall_time());
+    out.headers.emplace_back("Content-Type", content_type(out.body));
+    return out;
 }
 
 }  // namespace
@@ -50,17 +98,18 @@ Result<std::string> body_of(webhook::Source const& source, cli::SampleOptions co
 std::expected<cli::SignedDelivery, cli::Mistakes> sign_sample(cli::SampleOptions const& options) {
     auto const config = load_config(options.config);
     if (!config) return std::unexpected(config.error());
+    if (options.press) return sign_press(*config, options);
     auto const sources = webhook_sources(*config);
     auto const source = std::ranges::find(sources, options.source, &webhook::Source::id);
     if (source == sources.end()) return std::unexpected(no_source(*config, options.source));
     auto body = body_of(*source, options);
     if (!body)
         return std::unexpected(cli::Mistakes{"source " + source->id + ": " + body.error().detail});
-    auto const now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-    cli::SignedDelivery out{.target = "/async-tool/webhook/" + percent_encode(source->id),
-                            .headers = webhook::sign(source->kind, source->secrets.front(),
-                                                     "msg_" + cli::random_key(), *body, now),
-                            .body = *std::move(body)};
+    cli::SignedDelivery out{
+        .target = "/async-tool/webhook/" + percent_encode(source->id),
+        .headers = webhook::sign(source->kind, source->secrets.front(), "msg_" + cli::random_key(),
+                                 *body, wall_time()),
+        .body = *std::move(body)};
     out.headers.emplace_back("Content-Type", content_type(out.body));
     return out;
 }

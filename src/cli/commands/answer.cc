@@ -79,7 +79,9 @@ Outcome<Json> answer_body(Context const& context, AnswerArgs const& args, std::s
 
 }  // namespace
 
-Outcome<int> execute(Context const& context, AnswerArgs const& args) {
+Outcome<int> execute(Context const& context, AnswerArgs const& given) {
+    AnswerArgs args = given;
+    if (!args.json_value && args.files.empty()) take_text_alone(context, args.id, args.text);
     if (!args.text && !args.json_value && args.files.empty())
         return failure(status::usage, "give the answer: TEXT, --json-value JSON or --file FILE");
     auto found = connect_to_pending(context, args.id);

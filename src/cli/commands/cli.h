@@ -162,6 +162,13 @@ struct ConfigOptions {
     std::string data = {};  // check: the data directory that serve would use; empty: unknown
 };
 
+// A press of a button under a message of slack-bot.
+struct SamplePress {
+    std::string user = {};    // a [[user]]; empty: the only one with a Slack account
+    std::string digest = {};  // of the call's arguments
+    bool approves = true;
+};
+
 // A delivery to sign as a [[source]] of the configuration does.
 struct SampleOptions {
     std::string config;                    // file
@@ -171,6 +178,7 @@ struct SampleOptions {
     std::string reference = {};   // the call's externalRef; empty: none
     std::string output = "null";  // JSON
     std::optional<std::string> error = {};
+    std::optional<SamplePress> press = {};  // by Slack instead of a source
 };
 struct SignedDelivery {
     std::string target;  // of the request

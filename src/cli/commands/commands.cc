@@ -90,6 +90,11 @@ Outcome<std::string> text_or_input(Context const& context, std::string const& te
     return all;
 }
 
+void take_text_alone(Context const& context, std::string& id, std::optional<std::string>& text) {
+    bool const is_id = id.starts_with("pnd_") || id.starts_with("#") || id.starts_with("…");
+    if (context.may_ask && !text && !id.empty() && !is_id) text = std::exchange(id, {});
+}
+
 Outcome<std::uint64_t> milliseconds(std::string_view flag, std::string_view text) {
     constexpr std::pair<std::string_view, std::uint64_t> units[] = {
         {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};

@@ -85,6 +85,8 @@ enum class Offered : std::uint8_t { all, approvals };
 // Lets a person choose among those that can be retried.
 [[nodiscard]] Outcome<Found> connect_to_failed_session(Context const& context,
                                                        std::string const& id, int interrupt_fd);
+// On a terminal, where the call may be omitted: a word alone that is no id is the text.
+void take_text_alone(Context const& context, std::string& id, std::optional<std::string>& text);
 // Parses "90s" as milliseconds. Fails with usage.
 [[nodiscard]] Outcome<std::uint64_t> milliseconds(std::string_view flag, std::string_view text);
 // Parses the JSON of a flag. Fails with usage.

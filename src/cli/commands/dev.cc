@@ -2,6 +2,7 @@
 // or a file that it names changes; the events of all sessions are printed. The server never
 // outlives this process: the kernel kills it (child.h).
 
+#include "cli/client/browser.h"
 #include "cli/client/child.h"
 #include "cli/client/interrupts.h"
 #include "cli/commands/commands.h"
@@ -69,6 +70,7 @@ public:
         : context_(context),
           config_(std::move(config)),
           data_(std::move(data)),
+          opens_(!args.no_open && context.columns > 0 && !context.global.json),
           listen_(args.listen) {}
 
     // Runs until Ctrl-C or SIGTERM.
@@ -78,6 +80,7 @@ private:
     [[nodiscard]] Outcome<void> start();
     [[nodiscard]] Outcome<void> stop();
     [[nodiscard]] Outcome<void> introduce(bool keeps_data);
+    void open_inbox(std::string const& inbox);
     // Starts the server again if a file has changed and the configuration is valid.
     void look_at_files();
     void restart();
@@ -89,6 +92,7 @@ private:
     Context const& context_;
     std::string const config_;  // file; empty: none
     std::string const data_;
+    bool const opens_;  // the inbox in a browser, if there is a desktop
     std::string listen_;
     Stamps stamps_;
     Stamps changed_;  // what was seen last, before it stays the same
@@ -145,7 +149,17 @@ Outcome<void> Dev::introduce(bool keeps_data) {
             (config_.empty() ? "none: the demo agents" : config_ + ", read again when it changes") +
             "\ndata    " + data_ + (keeps_data ? "" : ", removed at the end") +
             "\ntry     dormouse prompt --data " + shell_word(data_) + " 'deploy A'\n");
+    if (opens_) open_inbox(inbox);
     return {};
+}
+
+// Says what could not be opened: the link above it works in any browser.
+void Dev::open_inbox(std::string const& inbox) {
+    if (browser_command(context_.env, inbox).empty()) return;
+    auto const page = page_that_leads_to(data_, inbox);
+    if (!page.empty() && start_browser(browser_command(context_.env, page))) return;
+    context_.err << "dormouse dev: no browser could be started; open the inbox by its link\n"
+                 << std::flush;
 }
 
 void Dev::print(SseEvent const& event) {

@@ -1,8 +1,10 @@
 #include "cli/commands/pick.h"
 
 #include "base/text/text.h"
+#include "base/text/width.h"
 #include "base/url.h"
 
+#include <algorithm>
 #include <istream>
 #include <ostream>
 #include <vector>
@@ -99,6 +101,29 @@ Outcome<std::string> pick_failed_session(Context const& context, Client& client)
     auto const table =
         sessions_table(json::View(items), wall_clock(), context.style, context.columns, 1);
     return chosen(context, ids_of(json::View(items)), table);
+}
+
+Outcome<std::string> pick_message(Context const& context, Client& client,
+                                  std::string const& session) {
+    auto const page =
+        client.get("/api/sessions/" + session + "/messages?limit=" + std::to_string(searched_max));
+    if (!page) return std::unexpected(page.error());
+    json::View const items = json::View(page->body)["items"];
+    if (items.size() == 0) return failure(status::not_found, "the session has no messages");
+    std::size_t skipped = items.size() - std::min(items.size(), offered_max);
+    std::vector<std::string> ids;
+    Table table({"#", "ROLE", {"MESSAGE", Narrow::words}});
+    items.elements([&](json::View message) {
+        if (skipped > 0) return void(--skipped);
+        ids.push_back(message["id"].string_or(""));
+        std::string text;
+        message["parts"].elements([&](json::View part) {
+            auto const shown = part["text"].string();
+            text += (text.empty() ? "" : " ") + (shown ? *shown : "(" + plain(part["type"]) + ")");
+        });
+        table.add({std::to_string(ids.size()), plain(message["role"]), shortened(text, 200)});
+    });
+    return chosen(context, ids, table.text(context.style, context.columns));
 }
 
 bool confirmed(Context const& context, std::string const& question) {

@@ -13,6 +13,9 @@ namespace dormouse::cli {
 [[nodiscard]] Outcome<std::string> pick_session(Context const& context, Client& client);
 // Of the newest sessions those that `retry` continues.
 [[nodiscard]] Outcome<std::string> pick_failed_session(Context const& context, Client& client);
+// Of the newest messages of the session.
+[[nodiscard]] Outcome<std::string> pick_message(Context const& context, Client& client,
+                                                std::string const& session);
 // Asks a question for yes or no; no by default.
 [[nodiscard]] bool confirmed(Context const& context, std::string const& question);
 

@@ -6,8 +6,10 @@
 
 #include "base/text/text.h"
 
+#include <filesystem>
 #include <ostream>
 #include <utility>
+#include <vector>
 
 namespace dormouse::cli {
 namespace {
@@ -23,9 +25,15 @@ Outcome<SignedDelivery> signed_by(Context const& context, SampleOptions const& o
                    "The configuration is the one that serve uses, or --config FILE.");
 }
 
-SampleOptions sample_of(Context const& context, std::string const& config,
-                        std::string const& source) {
-    return {.config = find_config(config_places(config, context.env)), .source = source};
+// The configuration of the server, if that is a file here; else the one that serve would use.
+std::string config_of(Context const& context, Client& client, std::string const& named) {
+    std::error_code ignored;
+    auto const used = named.empty() ? client.get("/api/config") : Outcome<Reply>(Reply());
+    if (named.empty() && used) {
+        auto file = json::View(used->body)["file"].string_or("");
+        if (!file.empty() && std::filesystem::exists(file, ignored)) return file;
+    }
+    return find_config(config_places(named, context.env));
 }
 
 Outcome<std::string> whole_body(Context const& context, std::string const& file) {
@@ -63,13 +71,19 @@ Outcome<void> name_call(Context const& context, Client& client, std::string cons
     if (!call) return std::unexpected(call.error());
     options.pending = *std::move(id);
     options.reference = json::View(call->body)["externalRef"].string_or("");
+    if (options.press) options.press->digest = json::View(call->body)["inputDigest"].string_or("");
     return {};
+}
+
+std::string header_lines(std::vector<std::pair<std::string, std::string>> const& headers) {
+    std::string out;
+    for (auto const& [name, value] : headers) out.append(name).append(": ").append(value) += '\n';
+    return out;
 }
 
 std::string request_text(Context const& context, SignedDelivery const& delivery) {
     std::string out = "POST " + server_url(context.global, context.env) + delivery.target + "\n";
-    for (auto const& [name, value] : delivery.headers)
-        out.append(name).append(": ").append(value).append("\n");
+    out += header_lines(delivery.headers);
     return escape_for_terminal(out + "\n" + delivery.body, true) + "\n";
 }
 
@@ -107,8 +121,9 @@ std::string arrived_text(std::string const& body) {
     return out;
 }
 
-// "14:03:05  200  applied", and what arrived.
-void print_delivery(Context const& context, std::string const& body, Outcome<Reply> const& reply) {
+// "14:03:05  200  applied", the headers of the request to the server, and what arrived.
+void print_delivery(Context const& context, std::string const& headers, std::string const& body,
+                    Outcome<Reply> const& reply) {
     auto const time = clock_text(to_ms(wall_clock()));
     auto const answer = listen_answer(reply);
     if (context.global.json) {
@@ -120,7 +135,35 @@ void print_delivery(Context const& context, std::string const& body, Outcome<Rep
                 << context.style(paint, std::to_string(answer.status)) << "  "
                 << (reply ? submission_text(json::View(reply->body))
                           : escape_for_terminal(reply.error().what) + "\n")
-                << context.style(Paint::dim, arrived_text(body)) << std::flush;
+                << context.style(Paint::dim, headers + arrived_text(body)) << std::flush;
+}
+
+// "  webhook-id: msg_…", one a line.
+std::string shown_headers(SignedDelivery const& delivery) {
+    std::string out;
+    for (auto const& header : delivery.headers)
+        out += "  " + escape_for_terminal(header_lines({header}), true);
+    return out;
+}
+
+// Slack gets an empty answer: what became of the call is asked for.
+Outcome<int> show_pressed(Context const& context, Client& client, std::string const& pending) {
+    auto const call = client.get("/async-tool/pending/" + pending);
+    if (!call) return std::unexpected(call.error());
+    json::View const shown(call->body);
+    context.show(call->body, pending_text(shown, wall_clock(), context.style));
+    if (shown["status"].string_or("") != "waiting") return status::done;
+    return failure(status::failed, "the call still waits",
+                   "Others must agree, or that person may not decide it: Slack shows them why.");
+}
+
+Outcome<void> read_button(TriggerArgs const& args, SampleOptions& options) {
+    if (args.button.empty()) return {};
+    if (args.source != "slack")
+        return failure(status::usage, "--button is about messages in Slack",
+                       "Write: dormouse trigger slack CALL --button " + args.button + ".");
+    options.press = SamplePress{.user = args.as, .approves = args.button == "approve"};
+    return {};
 }
 
 }  // namespace
@@ -128,7 +171,9 @@ void print_delivery(Context const& context, std::string const& body, Outcome<Rep
 Outcome<int> execute(Context const& context, TriggerArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
-    auto options = sample_of(context, args.config, args.source);
+    SampleOptions options{.config = config_of(context, *client, args.config),
+                          .source = args.source};
+    if (auto const read = read_button(args, options); !read) return std::unexpected(read.error());
     if (args.body.empty()) {
         if (auto const named = name_call(context, *client, args.call, options); !named)
             return std::unexpected(named.error());
@@ -147,6 +192,7 @@ Outcome<int> execute(Context const& context, TriggerArgs const& args) {
     }
     auto const reply = client->deliver(delivery->target, delivery->headers, delivery->body);
     if (!reply) return std::unexpected(reply.error());
+    if (options.press) return show_pressed(context, *client, options.pending);
     context.show(reply->body, submission_text(json::View(reply->body)));
     return status::done;
 }
@@ -154,8 +200,8 @@ Outcome<int> execute(Context const& context, TriggerArgs const& args) {
 Outcome<int> execute(Context const& context, ListenArgs const& args) {
     auto client = context.connect(-1, forward_limit);
     if (!client) return std::unexpected(client.error());
-    auto options = sample_of(context, args.config, args.source);
-    options.body = "{}";
+    SampleOptions options{
+        .config = config_of(context, *client, args.config), .source = args.source, .body = "{}"};
     if (auto const works = signed_by(context, options); !works)
         return std::unexpected(works.error());
     ListenOptions listening{.port = args.port, .path = "/" + random_key(), .ready = {}, .take = {}};
@@ -173,7 +219,7 @@ Outcome<int> execute(Context const& context, ListenArgs const& args) {
         auto const reply =
             delivery ? client->deliver(delivery->target, delivery->headers, delivery->body)
                      : Outcome<Reply>(std::unexpected(delivery.error()));
-        print_delivery(context, body, reply);
+        print_delivery(context, delivery ? shown_headers(*delivery) : "", body, reply);
         return listen_answer(reply);
     };
     return context.programs.listen(listening);

@@ -189,7 +189,13 @@ Outcome<void> decide(Context const& context, DecideArgs const& args, Client& cli
 
 }  // namespace
 
-Outcome<int> execute(Context const& context, SubmitArgs const& args) {
+Outcome<int> execute(Context const& context, SubmitArgs const& given) {
+    SubmitArgs args = given;
+    bool const other = args.json_value || args.file;
+    if (!other) take_text_alone(context, args.id, args.text);
+    if (!other && !args.text)
+        return failure(status::usage, "give the value: TEXT, --json-value JSON or --file FILE",
+                       "For example: dormouse result CALL 'it is live'.");
     return settle_call(
         context, args.id, args.wait, Offered::all,
         [&](Client& client, std::string const& id) { return submit(context, args, client, id); });

@@ -9,6 +9,7 @@
 #include "session/event.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 namespace dormouse::config {
@@ -48,6 +49,26 @@ void check_events(Section const& section, std::string_view key,
                        near.empty() ? "see docs/reference/events.md"
                                     : "did you mean \"" + std::string(near) + "\"?");
     }
+}
+
+// A secret of Standard Webhooks is base64 after its prefix; a part of it would sign with another
+// key than the sender's.
+void check_standard_secret(Section const& section, std::string_view key, Secret const& secret) {
+    constexpr std::string_view prefix = "whsec_";
+    if (!secret.value.starts_with(prefix)) return;
+    auto const decoded = parse_base64(std::string_view(secret.value).substr(prefix.size()));
+    if (decoded && !decoded->empty()) return;
+    section.report(key,
+                   "names " + secret.env +
+                       ", whose value begins with whsec_ and is not base64 "
+                       "after that",
+                   "copy the secret whole, or, if it is not one of Standard Webhooks, use one "
+                   "without that beginning");
+}
+
+void check_standard_secret(Section const& section, std::string_view key,
+                           std::optional<Secret> const& secret) {
+    if (secret) check_standard_secret(section, key, *secret);
 }
 
 }  // namespace
@@ -150,6 +171,8 @@ void finish(Section const& section, Agent& out) {
 void finish(Section const& section, Tool& out) {
     if (section.text("timeout") == "none") out.timeout = Duration::max();
     if (out.input_schema.is_null()) out.input_schema = Json::trusted(R"({"type":"object"})");
+    check_standard_secret(section, "webhook_secret_env", out.webhook_secret);
+    check_standard_secret(section, "secret_env", out.http.secret);
     if (section.kind() == "http") section.require("url", "add the address of the web service");
     if (section.kind() != "command") return;
     section.require("command", "add the program and its arguments");
@@ -289,7 +312,15 @@ void finish(Section const& section, Budget& out) {
                        "has no meaning with per = \"project_day\", which counts all agents");
 }
 
-void finish(Section const& section, Webhook& out) { check_events(section, "events", out.events); }
+void finish(Section const& section, Source& out) {
+    if (out.kind != SourceKind::standard) return;
+    for (Secret const& secret : out.secrets) check_standard_secret(section, "secrets_env", secret);
+}
+
+void finish(Section const& section, Webhook& out) {
+    check_events(section, "events", out.events);
+    check_standard_secret(section, "secret_env", out.secret);
+}
 
 namespace {
 

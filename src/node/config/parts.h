@@ -21,6 +21,7 @@ void finish(Section const& section, Validator& out);
 void finish(Section const& section, Mcp& out);
 void finish(Section const& section, Gate& out);
 void finish(Section const& section, Budget& out);
+void finish(Section const& section, Source& out);
 void finish(Section const& section, Webhook& out);
 void finish(Section const& section, Notify& out);
 void finish(Section const& section, Email& out);

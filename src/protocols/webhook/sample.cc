@@ -1,10 +1,12 @@
 #include "webhook/sample.h"
 
+#include "base/url.h"
 #include "json/json.h"
 
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace dormouse::webhook {
@@ -26,10 +28,17 @@ public:
         child->put(rest.substr(end), std::move(value));
     }
 
-    // Members that were put go before those of the same name in a value that is an object.
+    // Members that were put go before those of the same name in a value that is an object. Members
+    // 0, 1, … without others are an array.
     void write(json::Writer& out) const {
         if (members_.empty()) {
             out.value(value_);
+            return;
+        }
+        if (is_array()) {
+            out.begin_array();
+            for (auto const& [name, child] : members_) child->write(out);
+            out.end_array();
             return;
         }
         out.begin_object();
@@ -41,6 +50,14 @@ public:
     }
 
 private:
+    [[nodiscard]] bool is_array() const {
+        std::size_t at = 0;
+        return members_.size() <= array_max && json::View(value_).size() == 0 &&
+               std::ranges::all_of(members_, [&at](auto const& member) {
+                   return member.first == std::to_string(at++);
+               });
+    }
+
     // RFC 6901: ~1 is a slash, ~0 a tilde.
     static std::string token_of(std::string_view escaped) {
         std::string out;
@@ -50,6 +67,8 @@ private:
         }
         return out;
     }
+
+    static constexpr std::size_t array_max = 10;  // their names sort as numbers do
 
     Json value_;
     std::map<std::string, std::unique_ptr<Tree>, std::less<>> members_;
@@ -84,7 +103,42 @@ Result<void> put_outcome(Source const& source, Sample const& sample, Tree& tree)
     return {};
 }
 
+// Slack's commands and buttons are forms, whose field `payload` is JSON; its events are not.
+bool is_form(json::View payload) {
+    bool fits = payload.size() > 0;
+    payload.members([&](std::string_view name, json::View value) {
+        fits = fits && (name == "payload" || value.string());
+    });
+    return fits;
+}
+
+std::string form_field(std::string_view name, std::string_view value) {
+    return percent_encode(name) + "=" + percent_encode(value);
+}
+
 }  // namespace
+
+std::string sample_body(Kind kind, Json const& payload) {
+    json::View const fields(payload);
+    if (kind != Kind::slack || !is_form(fields)) return std::string(payload.text());
+    std::string out;
+    fields.members([&](std::string_view name, json::View value) {
+        bool const is_text = name != "payload";
+        out += (out.empty() ? "" : "&") +
+               form_field(name, is_text ? value.string_or("") : std::string(value.raw()));
+    });
+    return out;
+}
+
+std::string sample_press(Press const& press) {
+    json::Writer out;
+    out.begin_object().member("type", "block_actions");
+    out.key("user").begin_object().member("id", press.user).end_object();
+    out.key("actions").begin_array().begin_object().member("type", "button");
+    out.member("action_id", press.approves ? "approve" : "deny");
+    out.member("value", press.pending + " " + press.digest).end_object().end_array();
+    return form_field("payload", out.end_object().take());
+}
 
 Result<Json> sample_payload(Source const& source, Sample const& sample) {
     Tree tree;

@@ -46,6 +46,42 @@ TEST(Sample, Pointers_ReadBack) {
     EXPECT_EQ(read_back(source, {.reference = "r-1", .error = "no"}).error, "no");
 }
 
+TEST(Sample, SlackWithFields_IsTheFormThatSlackSends) {
+    Source const button{.id = "s",
+                        .kind = Kind::slack,
+                        .pending = "/payload/actions/0/block_id",
+                        .output = "/payload/actions/0/value"};
+    auto const made = sample_payload(button, {.pending = call, .output = Json::trusted("\"a b\"")});
+    ASSERT_TRUE(made);
+    EXPECT_EQ(made->text(), R"({"payload":{"actions":[{"block_id":"pnd_1","value":"a b"}]}})");
+    auto const body = sample_body(Kind::slack, *made);
+    EXPECT_TRUE(body.starts_with("payload=%7B")) << body;
+    auto const form = form_to_json(body);
+    ASSERT_TRUE(form);
+    auto const read = read_payload(button, *form);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->pending, call);
+    EXPECT_EQ(read->output.text(), R"("a b")");
+    EXPECT_EQ(sample_body(Kind::hmac, *made), made->text());
+}
+
+TEST(Sample, SlackCommandAndEvent_AreAFormAndJson) {
+    auto const body = [](std::string text) {
+        return sample_body(Kind::slack, Json::trusted(std::move(text)));
+    };
+    EXPECT_EQ(body(R"({"command":"/ok","text":"a&b"})"), "command=%2Fok&text=a%26b");
+    EXPECT_EQ(body(R"({"event":{"text":"a"}})"), R"({"event":{"text":"a"}})");
+    EXPECT_EQ(body(R"({"text":7})"), R"({"text":7})");
+}
+
+TEST(Sample, Press_IsSlacksBlockAction) {
+    auto const form = form_to_json(sample_press({"U1", call, "sha256:ab", false}));
+    ASSERT_TRUE(form);
+    EXPECT_EQ(form->text(),
+              R"({"payload":{"type":"block_actions","user":{"id":"U1"},"actions":[{"type":)"
+              R"("button","action_id":"deny","value":"pnd_1 sha256:ab"}]}})");
+}
+
 TEST(Sample, NameInsideTheOutput_BothReadBack) {
     Source const source{.id = "ci", .pending = "/job/args/0", .output = "/job"};
     auto const read =

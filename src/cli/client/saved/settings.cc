@@ -55,6 +55,9 @@ Environment environment() {
             .url = variable("DORMOUSE_URL"),
             .no_color = variable("NO_COLOR"),
             .term = variable("TERM"),
+            .browser = variable("BROWSER"),
+            .display = variable("DISPLAY"),
+            .wayland_display = variable("WAYLAND_DISPLAY"),
             .claude_config_dir = variable("CLAUDE_CONFIG_DIR"),
             .codex_home = variable("CODEX_HOME"),
             .gemini_cli_home = variable("GEMINI_CLI_HOME")};

@@ -22,6 +22,9 @@ struct Environment {
     std::string url = {};       // DORMOUSE_URL
     std::string no_color = {};  // NO_COLOR: any value turns colours off
     std::string term = {};
+    std::string browser = {};  // BROWSER: opens pages
+    std::string display = {};  // DISPLAY, WAYLAND_DISPLAY: there is a desktop
+    std::string wayland_display = {};
     // Where coding agents look for their settings.
     std::string claude_config_dir = {};
     std::string codex_home = {};

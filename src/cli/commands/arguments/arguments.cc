@@ -170,6 +170,7 @@ void Grammar::add_trials() {
         v->add_option("--config", dev->config, "Configuration (./dormouse.toml, or as serve)")
             ->type_name("FILE");
     v->add_flag("--demo", dev->demo, "No configuration: the demo agents")->excludes(tried);
+    v->add_flag("--no-open", dev->no_open, "Do not open the inbox in the browser");
     v->add_option("--listen", dev->listen, "HOST:PORT; port 0 is any free one")
         ->type_name("ADDRESS")
         ->capture_default_str();

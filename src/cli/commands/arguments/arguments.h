@@ -274,7 +274,9 @@ struct TriggerArgs {
     std::optional<std::string> error = {};
     std::string body = {};  // a file; "-": standard input
     std::string config = {};
-    bool print = false;  // print the request, and send nothing
+    std::string button = {};  // "approve" or "deny": of a message of slack-bot
+    std::string as = {};      // who presses it: a [[user]]
+    bool print = false;       // print the request, and send nothing
 };
 // Signs what it receives as a source does, and forwards it to the server.
 struct ListenArgs {
@@ -333,6 +335,7 @@ struct LinkArgs {
 struct DevArgs {
     std::string config = {};  // empty: that of this folder, or where serve looks
     bool demo = false;        // no configuration
+    bool no_open = false;     // do not open the inbox in a browser
     std::string listen = "127.0.0.1:0";
 };
 // Signs in to a server, and uses it from then on.

@@ -61,9 +61,11 @@ void Grammar::add_sources() {
     auto* const t = add("trigger", "Send a signed sample of a source's webhook to the server",
                         "dormouse trigger ci pnd_… live\n"
                         "  dormouse trigger ci pnd_… --error 'no such branch' --print\n"
-                        "  dormouse trigger github --body delivery.json",
+                        "  dormouse trigger github --body delivery.json\n"
+                        "  dormouse trigger slack pnd_… --button approve --as ann",
                         trigger);
-    t->add_option("source", trigger->source, "A [[source]] of the configuration, by its id")
+    t->add_option("source", trigger->source,
+                  "A [[source]] of the configuration, by its id; with --button: slack")
         ->type_name("SOURCE")
         ->required();
     auto* const call =
@@ -84,7 +86,18 @@ void Grammar::add_sources() {
         ->excludes(call)
         ->excludes(json)
         ->excludes(error);
-    t->add_option("--config", trigger->config, "Configuration with the source (as serve)")
+    auto* const button =
+        t->add_option("--button", trigger->button,
+                      "Press this button of the call's message in Slack (kind slack-bot)")
+            ->check(CLI::IsMember({"approve", "deny"}))
+            ->excludes(text)
+            ->excludes(json)
+            ->excludes(error)
+            ->excludes(t->get_option("--body"));
+    t->add_option("--as", trigger->as, "Who presses it: a [[user]] with slack (the only one)")
+        ->type_name("NAME")
+        ->needs(button);
+    t->add_option("--config", trigger->config, "Configuration with the source (the server's)")
         ->type_name("FILE");
     t->add_flag("--print", trigger->print, "Print the request, and send nothing");
 
@@ -96,7 +109,7 @@ void Grammar::add_sources() {
         ->type_name("SOURCE")
         ->required();
     l->add_option("--port", listen->port, "Port on 127.0.0.1 (any free one)")->type_name("N");
-    l->add_option("--config", listen->config, "Configuration with the source (as serve)")
+    l->add_option("--config", listen->config, "Configuration with the source (the server's)")
         ->type_name("FILE");
 }
 

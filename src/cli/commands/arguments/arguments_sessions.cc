@@ -194,9 +194,10 @@ void Grammar::add_submissions() {
                         "dormouse progress pnd_… '50 %' --key 50", progress);
     for (auto const& [command, args] :
          {std::pair(r, result), std::pair(e, error), std::pair(g, progress)}) {
-        command->add_option("id", args->id, "Pending call; a unique beginning is enough")
-            ->type_name("CALL")
-            ->required();
+        command
+            ->add_option("id", args->id,
+                         "Pending call; a unique beginning is enough (a terminal asks)")
+            ->type_name("CALL");
         auto* const one = command->add_option_group("value", "One of these");
         one->add_option("text", args->text, "Text; - reads standard input")->type_name("TEXT");
         if (command != e) {
@@ -204,7 +205,7 @@ void Grammar::add_submissions() {
         }
         one->add_option("--file", args->file, "A file: JSON if its name ends in .json, else text")
             ->type_name("FILE");
-        one->require_option(1);
+        one->require_option(0, 1);
     }
     add_wait(*r, result->wait);
     add_wait(*e, error->wait);
@@ -356,9 +357,8 @@ void Grammar::add_answers() {
                         "dormouse answer pnd_… 2\n  dormouse answer pnd_… 'Frankfurt, please' "
                         "--file plan.pdf",
                         answer);
-    q->add_option("id", answer->id, "Pending call; a unique beginning is enough")
-        ->type_name("CALL")
-        ->required();
+    q->add_option("id", answer->id, "Pending call; a unique beginning is enough (a terminal asks)")
+        ->type_name("CALL");
     auto* const text =
         q->add_option("text", answer->text, "Number of a choice, or text; - reads standard input")
             ->type_name("TEXT");
@@ -444,9 +444,9 @@ void Grammar::add_life() {
             "dormouse redact ses_AAAAAAE msg_… --reason 'a password' --dry-run\n"
             "  dormouse redact ses_AAAAAAE --title --label customer",
             redact);
-    r->add_option("session", redact->session, "Session; a unique beginning is enough")
-        ->type_name("SESSION")
-        ->required();
+    r->add_option("session", redact->session,
+                  "Session; a unique beginning is enough (a terminal asks)")
+        ->type_name("SESSION");
     r->add_option("what", redact->what,
                   "Message (msg_…), call (call_7, pnd_…, in a fork prt_…), mail (mail_…), task "
                   "(tsk_…) or turn (trn_…) with the reason of its cancellation; several of them")

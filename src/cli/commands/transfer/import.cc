@@ -7,6 +7,7 @@
 #include "opencode/source.h"
 #include "transcript/transcript.h"
 
+#include <filesystem>
 #include <fstream>
 #include <ostream>
 #include <string_view>
@@ -192,6 +193,12 @@ bool is_export(std::string const& path) {
     return file.read(text.data(), static_cast<std::streamsize>(text.size())) && text == begins;
 }
 
+bool is_empty_file(std::string const& path) {
+    std::error_code error;
+    return std::filesystem::is_regular_file(path, error) &&
+           std::filesystem::file_size(path, error) == 0 && !error;
+}
+
 Outcome<int> import_export(Context const& context, ImportArgs const& args) {
     if (!args.agent.empty())
         return failure(status::usage, "--agent: the sessions of an export keep their agents");
@@ -243,6 +250,11 @@ Outcome<int> execute(Context const& context, ImportArgs const& args) {
     bool const transcripts =
         args.from.size() > 1 && transcript::program_named(args.from.front()).has_value();
     bool const files = args.from.size() > 1 && !transcripts;
+    if (args.from.size() == 1 && is_empty_file(args.from.front()))
+        return failure(
+            status::usage, escape_for_terminal(args.from.front()) + " is empty",
+            "Write it again, for example with dormouse export, and look whether its disk "
+            "was full.");
     if (!files && is_export(args.from.front())) return import_export(context, args);
     if (args.store || args.new_ids || args.restore_deleted || args.start)
         return failure(status::usage,

@@ -1,13 +1,16 @@
 // redact: removes the content of messages, calls, mail, tasks and turns, and what was set of a
 // session.
 
+#include "base/text/text.h"
 #include "cli/client/resolve.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/pick.h"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dormouse::cli {
@@ -19,13 +22,46 @@ struct Thing {
     std::string value = {};   // empty: true
 };
 
+// The member of the request for an id; empty: nothing with such an id can be removed.
 std::string_view kind_of(std::string_view id) {
-    if (id.starts_with("msg_")) return "messageID";
-    if (id.starts_with("pnd_")) return "pendingID";
-    if (id.starts_with("mail_")) return "mailID";
-    if (id.starts_with("trn_")) return "turnID";
-    if (id.starts_with("prt_")) return "partID";
-    return id.starts_with("tsk_") ? "taskID" : "callID";
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kinds{
+        {{"msg_", "messageID"},
+         {"pnd_", "pendingID"},
+         {"mail_", "mailID"},
+         {"trn_", "turnID"},
+         {"prt_", "partID"},
+         {"tsk_", "taskID"},
+         {"call_", "callID"}}};
+    for (auto const& [prefix, member] : kinds)
+        if (id.starts_with(prefix)) return member;
+    return {};
+}
+
+// Finds what names nothing before the server is asked.
+Outcome<void> check_names(RedactArgs const& args) {
+    for (std::string const& id : args.what)
+        if (kind_of(id).empty())
+            return failure(status::usage,
+                           "'" + escape_for_terminal(id) + "' is no id of what redact removes",
+                           "Give the id of a message (msg_), call (call_, pnd_), part (prt_), mail "
+                           "(mail_), task (tsk_) or turn (trn_): dormouse show SESSION --json.");
+    for (std::string const& key : args.labels)
+        if (key.empty())
+            return failure(status::usage, "--label must not be empty",
+                           "Name the key of the label; --labels removes all of them.");
+    return {};
+}
+
+// What redact removes, but for the session: where that may be omitted, an id alone is of a thing.
+Outcome<RedactArgs> complete(Context const& context, RedactArgs args) {
+    if (!kind_of(args.session).empty())
+        args.what.insert(args.what.begin(), std::exchange(args.session, {}));
+    if (auto const checked = check_names(args); !checked) return std::unexpected(checked.error());
+    bool const named =
+        !args.what.empty() || args.title || args.alias || args.all_labels || !args.labels.empty();
+    if (named || context.may_ask) return args;
+    return failure(status::usage, "redact needs to know what to remove",
+                   "Give ids, or --title, --alias, --labels or --label KEY.");
 }
 
 std::vector<Thing> things_of(RedactArgs const& args) {
@@ -143,6 +179,9 @@ Outcome<int> redact_files(Context const& context, RedactArgs const& args, bool d
 
 // Shows what would be removed from the files, and asks whether it is.
 Outcome<int> redact_in_archive(Context const& context, RedactArgs const& args) {
+    if (args.session.empty() || things_of(args).empty())
+        return failure(status::usage, "redact --archive needs a session and what to remove from it",
+                       "Give ids, or --title, --alias, --labels or --label KEY.");
     if (args.dry_run || args.yes) return redact_files(context, args, args.dry_run);
     if (!context.may_ask)
         return failure(status::usage, "redact asks for confirmation, but there is no terminal",
@@ -155,15 +194,20 @@ Outcome<int> redact_in_archive(Context const& context, RedactArgs const& args) {
 
 }  // namespace
 
-Outcome<int> execute(Context const& context, RedactArgs const& args) {
-    auto const things = things_of(args);
-    if (things.empty())
-        return failure(status::usage, "redact needs to know what to remove",
-                       "Give ids, or --title, --alias, --labels or --label KEY.");
+Outcome<int> execute(Context const& context, RedactArgs const& given) {
+    auto made = complete(context, given);
+    if (!made) return std::unexpected(made.error());
+    RedactArgs& args = *made;
     if (!args.archive.empty()) return redact_in_archive(context, args);
     auto found = connect_to_session(context, args.session);
     if (!found) return std::unexpected(found.error());
     auto& [client, id] = *found;
+    if (things_of(args).empty()) {
+        auto message = pick_message(context, client, id);
+        if (!message) return std::unexpected(message.error());
+        args.what.push_back(*std::move(message));
+    }
+    auto const things = things_of(args);
     std::string const path = "/api/sessions/" + id + "/redactions";
     if (!args.dry_run && !args.yes) {
         auto const yes = confirm_removal(context, client, path, args);

@@ -89,7 +89,9 @@ void add_people(ConcernFacts const& facts, Concerns& out) {
         out.push_back(
             {"deliveries",
              "webhooks and notifications that were given up: " + std::to_string(facts.given_up),
-             "see why: dormouse deliveries --state dead"});
+             "see why: dormouse deliveries --state dead, and --state disabled for receivers that "
+             "are "
+             "gone; then --retry or --forget each"});
     auto const url = parse_url(facts.public_url);
     if (facts.notifies && url && url->is_loopback())
         out.push_back({"public_url",
@@ -190,10 +192,10 @@ std::vector<Concern> concerns_of(ConcernFacts const& facts, Time now) {
     add_backup(facts, now, out);
     add_archive(facts, out);
     add_unwritable(facts, out);
-    add_signal(facts, out);
-    add_upgrade(facts, out);
     if (auto concern = facts.database ? database_concern(*facts.database) : std::nullopt)
         out.push_back(*std::move(concern));
+    add_signal(facts, out);
+    add_upgrade(facts, out);
     return out;
 }
 
