@@ -137,10 +137,11 @@ class Restored(Archive):
         self.assertEqual(self.server.events(session), events)
         self.assertEqual(self.server.session(session)['status'], 'completed')
         again = self.assertStatus(self.server.result(call['id'], 'live'), 200)
-        self.assertEqual(again['receiptID'], receipt['receiptID'])
+        self.assertEqual(again['outcome'], 'duplicate')
+        self.assertEqual(again['receipt']['id'], receipt['receipt']['id'])
         self.assertStatus(self.server.result(call['id'], 'other'), 409)
         (line,) = self.server.items('/api/audit?type=session_imported')
-        self.assertEqual((line['sessionID'], line['restored']), (session, True))
+        self.assertEqual((line['sessionID'], line['line']['restored']), (session, True))
 
     def test_session_comes_back_under_its_id_into_a_server(self):
         session, call, receipt = self.settled()
@@ -153,9 +154,9 @@ class Restored(Archive):
         self.assertIn('would import 1', self.restores(session, options=['--dry-run']).stderr)
         self.assertTrue(self.gone(session))
         self.assertEqual(self.restores(session[:16]).stdout.split(), [session])
-        self.is_restored(session, call, receipt, events)
         self.assertIn('there already', self.restores(session).stdout)
         self.assertEqual(self.feed()[0][1:], events)
+        self.is_restored(session, call, receipt, events)
         frames = live.until(lambda frame: frame.event == 'session_ended')
         self.assertEqual([frame.data['seq'] for frame in frames if frame.data],
                          [event['seq'] for event in events])
@@ -357,9 +358,9 @@ class Redacted(Archive):
         session = self.completed('hello')
         self.archives()
         (file,) = self.files()
-        for what, text in (('msg_zz', 'was not found'), ('hello', 'must be an id such as call_7'),
-                           ('call_9', 'was not found')):
-            self.assertIn(text, self.redacts(session, what, '--yes', status=1).stderr)
+        for what, text, status in (('msg_zz', 'was not found', 1), ('call_9', 'was not found', 1),
+                                   ('hello', 'is no id of what redact removes', 2)):
+            self.assertIn(text, self.redacts(session, what, '--yes', status=status).stderr)
         self.assertIn('is not in the archive', self.redacts('ses_zzzz', 'call_1', '--yes',
                                                             status=1).stderr)
         self.assertEqual(self.files(), [file])

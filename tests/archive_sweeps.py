@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import shutil
 
 import postgres
 from dormouse import Server, main, run, wait_for
@@ -40,7 +41,7 @@ class Sweeps(Reloading):
         return [one['id'] for one in json.loads(done.stdout)['items']]
 
     def metric(self, name):
-        lines = self.server.get('/metrics').body.decode().splitlines()
+        lines = self.server.get('/metrics').raw.decode().splitlines()
         found = [line.split()[1] for line in lines if line.startswith(name + ' ')]
         return float(found[0]) if found else None
 
@@ -95,6 +96,7 @@ class OneServer(Sweeps):
     def test_failed_sweep_is_named_and_tried_again(self):
         self.begin()
         session = self.completed()
+        shutil.rmtree(self.archive)
         self.archive.write_text('a file')
         self.server.advance(6 * DAY)
         wait_for(lambda: self.metric('dormouse_archive_up') == 0, what='a sweep that fails')

@@ -305,7 +305,7 @@ class Server(Stored):
         """Meanwhile its clients send to it only, not also to the server beside it: what is tested
         is said of one server."""
         beside, self.beside = self.beside, None
-        both, self.client = self.client, Client(self.port, self.token)
+        both, self.client = self.client, self.new_client()
         try:
             yield
         finally:
@@ -483,10 +483,10 @@ class Case(unittest.TestCase):
 
     maxDiff = None
     arguments = ()
-    kind = Server
+    kind = None  # of its server, if it is another class than Server
 
     def setUp(self):
-        self.server = self.kind(*self.arguments)
+        self.server = (self.kind or Server)(*self.arguments)
         self.addCleanup(self.server.clean)
 
     def configured(self, text, **env):
@@ -495,7 +495,7 @@ class Case(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.config_path = pathlib.Path(folder.name) / 'dormouse.toml'
         self.config_path.write_text(text)
-        self.server = self.kind('--config', str(self.config_path), env=env)
+        self.server = (self.kind or Server)('--config', str(self.config_path), env=env)
         self.addCleanup(self.server.clean)
         return self.server
 

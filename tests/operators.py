@@ -176,7 +176,7 @@ class Operators(Case):
         self.client('read')
         self.server.advance(100 * 86_400)
         self.server.post('/api/tokens', {'name': 'newer', 'role': 'read'})
-        done = run('retention', '--audit-after', '30d', '--yes', '--server',
+        done = run('retention', '--audit-after', '30d', '--server',
                    f'http://127.0.0.1:{self.server.port}', '--data', self.server.directory)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreater(self.get('/api/audit')['items'][-1]['n'], 1)
