@@ -186,7 +186,8 @@ class Restored(Archive):
         self.assertTrue(self.gone(session))
         self.assertIn('renamed', self.read('show', session).stdout)
         self.assertEqual(self.restores(session).stdout.split(), [session])
-        self.assertIn('there already 1, deleted from the store 1', self.archives().stdout)
+        self.assertIn('deleted from the store 1', self.archives().stdout)
+        self.assertIn('renamed', self.read('show', session).stdout)
 
     def test_created_again_with_its_key_is_the_restored_one(self):
         body = {'agentID': 'demo', 'prompt': {'parts': [{'type': 'text', 'text': 'hello'}]}}
@@ -337,6 +338,50 @@ class Redacted(Archive):
         (event,) = [e for e in copy.events(session) if e['type'] == 'redacted'][:1]
         self.assertEqual(event['data']['reason'], 'a password')
         copy.finish()
+
+    def redacted_with_the_former_index(self):
+        """The index of before a redaction names data that was removed."""
+        session = self.completed('the password is hunter2')
+        self.archives()
+        (index,) = self.files('.index.json')
+        former = index.read_bytes()
+        self.redacts(session, self.message(session), '--yes')
+        (data,) = self.files()
+        return session, index, former, data
+
+    def test_former_index_does_not_remove_the_newer_file(self):
+        _, index, former, data = self.redacted_with_the_former_index()
+        index.write_bytes(former)
+        self.completed('another')
+        self.archives()
+        self.assertTrue(data.exists())
+        self.assertIn('its index has 1 sessions', self.read('verify', status=1).stderr)
+
+    def test_lost_index_does_not_give_its_name_to_another_file(self):
+        _, index, _, data = self.redacted_with_the_former_index()
+        current = index.read_bytes()
+        index.unlink()
+        for text in ('one', 'two'):
+            self.completed(text)
+            self.archives()
+        self.assertTrue(data.exists())
+        index.write_bytes(current)
+        self.assertIn('3 sessions, 0 findings', self.read('verify').stdout)
+
+    def test_other_state_with_as_many_events_is_written_too(self):
+        session = self.completed('the password is hunter2')
+        self.archives()
+        first, last = [one['id'] for one in json.loads(
+            self.read('show', session, '--json').stdout.splitlines()[1])['items']][:2]
+        done = run('archive', str(self.archive), '--restore', session, '--data',
+                   str(self.server.directory))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.redacts(session, first, '--yes')
+        path = f'/api/sessions/{session}/redactions'
+        self.assertStatus(self.server.post(path, {'messageID': last, 'reason': 'x'}), 200)
+        self.assertIn('archived 1 session', self.archives().stdout)
+        shown = json.loads(self.read('show', session, '--json').stdout.splitlines()[1])['items']
+        self.assertIn('[removed', json.dumps([one for one in shown if one['id'] == last]))
 
     def test_damaged_file_is_refused_and_stays(self):
         session = self.completed('the password is hunter2')

@@ -485,8 +485,11 @@ class Case(unittest.TestCase):
     arguments = ()
     kind = None  # of its server, if it is another class than Server
 
+    def new_server(self, *arguments, **more):
+        return (self.kind or Server)(*arguments, **more)
+
     def setUp(self):
-        self.server = (self.kind or Server)(*self.arguments)
+        self.server = self.new_server(*self.arguments)
         self.addCleanup(self.server.clean)
 
     def configured(self, text, **env):
@@ -495,7 +498,7 @@ class Case(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.config_path = pathlib.Path(folder.name) / 'dormouse.toml'
         self.config_path.write_text(text)
-        self.server = (self.kind or Server)('--config', str(self.config_path), env=env)
+        self.server = self.new_server('--config', str(self.config_path), env=env)
         self.addCleanup(self.server.clean)
         return self.server
 

@@ -107,7 +107,7 @@ class Tools(Case):
         return path
 
     def serve(self, tools, agent='', **env):
-        self.server = self.kind('--config', str(self.configure(tools, agent)), env=env)
+        self.server = self.new_server('--config', str(self.configure(tools, agent)), env=env)
         self.addCleanup(self.server.clean)
         return self.server
 

@@ -71,7 +71,7 @@ class Sent(Case):
             **SECRETS,
             **{k: v.replace('RECEIVER', self.receiver.url) for k, v in self.env.items()},
         }
-        self.server = self.kind('--config', str(path), env=env)
+        self.server = self.new_server('--config', str(path), env=env)
         self.addCleanup(self.server.clean)
 
     def job(self):

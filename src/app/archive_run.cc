@@ -113,9 +113,17 @@ private:
         auto const newest = store_.newest(std::vector{row.id});
         if (!newest) return std::unexpected(newest.error());
         if (newest->front().head != place->entry->head) return std::nullopt;
-        if (auto const lines = archive::Archive::read(*place); !lines)
-            return std::unexpected(lines.error());
+        // What cannot be read, and another state with as many events, is written again.
+        auto const stored = export_.lines(row);
+        auto const there = archive::Archive::read(*place);
+        if (!stored || !there || *there != text_of(*stored)) return std::nullopt;
         return place->entry->head;
+    }
+
+    [[nodiscard]] static std::string text_of(std::vector<std::string> const& lines) {
+        std::string text;
+        for (std::string const& line : lines) text += line + "\n";
+        return text;
     }
 
     [[nodiscard]] Result<void> write(archive::Writer& writer, Group const& group,
@@ -157,8 +165,7 @@ private:
         if (!lines && lines.error().code == Code::store_unavailable)
             return std::unexpected(lines.error());
         if (!lines) return leave(row.id, lines.error().detail);
-        std::string text;
-        for (std::string const& line : *lines) text += line + "\n";
+        std::string text = text_of(*lines);
         // Read back as show and import do, before the store loses it.
         auto const checked = read_archived(text);
         if (!checked) return leave(row.id, checked.error().detail);

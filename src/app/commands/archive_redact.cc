@@ -122,12 +122,15 @@ Error in_file(archive::File const& file, Error error) {
     return error;
 }
 
-Result<void> add_to_audit(std::filesystem::path const& path, std::string const& lines) {
+// `lines`: of the newest apply(), which files_of() has made for each file.
+Result<void> add_to_audit(std::filesystem::path const& directory, std::string const& lines) {
     if (lines.empty()) return {};
+    auto const path = directory / "audit.jsonl";
     io::Fd const fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
     if (!fd.open()) return backup::refused(path, errno);
     if (auto written = backup::write_all(fd.get(), lines, path); !written) return written;
-    return backup::sync_file(fd.get(), path);
+    if (auto synced = backup::sync_file(fd.get(), path); !synced) return synced;
+    return backup::sync_directory(directory);
 }
 
 // The files that hold a state of the session, of which all can be changed.
@@ -162,13 +165,13 @@ Result<Reports> redact(archive::Archive const& all, SessionId session,
         if (file->key) encryption = {&**masters, &entropy};
         auto writer = archive::Writer::open(options.place.directory, encryption);
         if (!writer) return std::unexpected(std::move(writer.error()));
+        // First: what is removed without a line could not be known any more.
+        auto const noted = add_to_audit(options.place.directory, redaction.audit());
+        if (!noted) return std::unexpected(noted.error());
         auto const done = rewrite(*writer, *file, [&](archive::Writer::Session one) {
             return redaction.apply(std::move(one));
         });
         if (!done) return std::unexpected(done.error());
-        auto const noted = add_to_audit(
-            std::filesystem::path(options.place.directory) / "audit.jsonl", redaction.audit());
-        if (!noted) return std::unexpected(noted.error());
     }
     return redaction.reports();
 }

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t deletions_at_once = 64;  // other work runs in between
 constexpr std::size_t skipped_max = 10'000;
+constexpr Duration first_after{2'000};
+constexpr Duration look_again_after{10'000};  // whether this server leads now
 
 }  // namespace
 
@@ -67,9 +69,10 @@ void ArchiveSweeps::attach_to(serve::ServingSettings& settings) {
     };
 }
 
+// Not before the first heartbeats: until then each of several servers takes itself for the leader.
 void ArchiveSweeps::start() {
     phase_ = Phase::waiting;
-    sweep();
+    services_.loop.after(first_after, timer_.guard([this] { sweep(); }));
 }
 
 void ArchiveSweeps::apply(config::Config const& config) {
@@ -91,7 +94,11 @@ void ArchiveSweeps::stop() {
 
 void ArchiveSweeps::sweep() {
     if (settings_.to.empty()) return;  // until the next apply()
-    services_.leads() ? begin_job() : wait();
+    if (services_.leads()) return begin_job();
+    status_.why.clear();  // another server archives
+    phase_ = Phase::waiting;
+    services_.loop.after(std::min(settings_.interval, look_again_after),
+                         timer_.guard([this] { sweep(); }));
 }
 
 void ArchiveSweeps::begin_job() {

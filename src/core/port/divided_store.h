@@ -84,6 +84,7 @@ public:
                                                     std::string const& target) override;
 
     [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key) override;
+    [[nodiscard]] Result<std::optional<KeptRow>> kept_delivery(Bits128 const& key) override;
     [[nodiscard]] Result<std::vector<KeptRow>> kept(std::uint32_t limit) override;
     [[nodiscard]] Result<void> keep(KeptRow const& row) override;
     [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys) override;

@@ -190,6 +190,11 @@ Result<std::optional<Bits128>> DividedStore<Self>::delivered(Bits128 const& key)
     return self().reading([&](auto& half) { return half.delivered(key); });
 }
 
+template <class Self>
+Result<std::optional<KeptRow>> DividedStore<Self>::kept_delivery(Bits128 const& key) {
+    return self().reading([&](auto& half) { return half.kept_delivery(key); });
+}
+
 template <class Self> Result<std::vector<KeptRow>> DividedStore<Self>::kept(std::uint32_t limit) {
     return self().reading([&](auto& half) { return half.kept(limit); });
 }

@@ -180,6 +180,8 @@ public:
     virtual ~InboundStore() = default;
     // The digest of a delivery that was accepted or is kept; nullopt: unknown.
     [[nodiscard]] virtual Result<std::optional<Bits128>> delivered(Bits128 const& key) = 0;
+    // The delivery, if it is kept.
+    [[nodiscard]] virtual Result<std::optional<KeptRow>> kept_delivery(Bits128 const& key) = 0;
     // All kept deliveries, oldest first; at most `limit`.
     [[nodiscard]] virtual Result<std::vector<KeptRow>> kept(std::uint32_t limit) = 0;
     // Keeps a delivery; conflict: it is known. Called by the writer.

@@ -9,6 +9,7 @@ namespace dormouse::http {
 namespace {
 
 constexpr Duration read_again_after{100};
+constexpr Duration refresh_every{50};  // at most so often, however many ask
 constexpr Duration ask_again_after{10};
 constexpr Duration missing_holds{1'000};
 constexpr std::size_t missing_max = 10'000;
@@ -29,7 +30,24 @@ std::shared_ptr<void> SharedAccess::changing() {
 void SharedAccess::refresh(Done done) {
     if (!services_.find_token) return done({});
     next_.push_back({std::move(done)});
-    read();
+    read_soon();
+}
+
+void SharedAccess::read_soon() {
+    if (soon_) return;
+    Duration const wait = begun_ + refresh_every - services_.clock.monotonic();
+    if (wait <= Duration(0)) return read();
+    soon_ = true;
+    services_.loop.after(wait, scope_.guard([this] {
+        soon_ = false;
+        read();
+    }));
+}
+
+SharedAccess::Changes SharedAccess::changes() const {
+    Changes out = *own_;
+    out.rules = services_.runner.rules().changes();
+    return out;
 }
 
 // A read that is under way may be older than a refresh.
@@ -37,6 +55,7 @@ void SharedAccess::read() {
     again_ = reading_;
     if (std::exchange(reading_, true)) return;
     refreshes_ = std::exchange(next_, {});
+    begun_ = services_.clock.monotonic();
     auto question = [](port::Store& store) -> Result<Access> {
         auto tokens = store.tokens();
         if (!tokens) return std::unexpected(std::move(tokens.error()));
@@ -48,7 +67,7 @@ void SharedAccess::read() {
     };
     port::ask(
         services_.journal, std::move(question),
-        scope_.guard([this, own = *own_](Result<Access> const& access) { take(own, access); }));
+        scope_.guard([this, own = changes()](Result<Access> const& access) { take(own, access); }));
 }
 
 void SharedAccess::read_later() {
@@ -64,12 +83,12 @@ void SharedAccess::take(Changes const& before, Result<Access> const& access) {
         for (Refresh const& one : refreshes) one.done(std::unexpected(access.error()));
         return read_later();
     }
-    if (before.begun != before.ended || before != *own_) return refresh_again(refreshes);
+    if (before.begun != before.ended || before != changes()) return refresh_again(refreshes);
     services_.gate.tokens().replace_stored(access->tokens);
     services_.gate.devices().replace(access->devices);
     services_.runner.rules().replace(access->rules);
     changed_();
-    if (std::exchange(again_, false)) read();
+    if (std::exchange(again_, false)) read_soon();
     for (Refresh const& one : refreshes) one.done({});
 }
 

@@ -48,10 +48,11 @@ public:
     void look_up(std::string const& kind, std::string_view secret, Done done);
 
 private:
-    // How many changes by this process have begun and ended.
+    // How many changes by this process have begun and ended, and those of rules by its sessions.
     struct Changes {
         std::uint64_t begun = 0;
         std::uint64_t ended = 0;
+        std::uint64_t rules = 0;
         friend bool operator==(Changes const&, Changes const&) = default;
     };
     struct Access {
@@ -69,8 +70,10 @@ private:
     void found(Sha256 const& digest, Changes const& before,
                Result<std::optional<port::TokenRow>> const& row);
     void end_look_up(Sha256 const& digest, Result<void> const& result);
+    [[nodiscard]] Changes changes() const;
     void read();
     void read_later();
+    void read_soon();
     void take(Changes const& before, Result<Access> const& access);
     void refresh_again(std::vector<Refresh> refreshes);
 
@@ -79,6 +82,8 @@ private:
     std::optional<std::uint64_t> known_changes_ = {};
     bool reading_ = false;
     bool again_ = false;              // there were changes while it was being read
+    bool soon_ = false;               // read_soon() waits
+    Duration begun_{-1'000};          // when the newest read began
     std::vector<Refresh> refreshes_;  // wait for the read that is under way
     std::vector<Refresh> next_;       // wait for the one after it
     std::shared_ptr<Changes> const own_ = std::make_shared<Changes>();

@@ -133,6 +133,18 @@ Result<Archive> Archive::open(fs::path const& directory,
     return out;
 }
 
+namespace {
+
+// States with as many events: that of the file that was written later.
+bool is_newer(Place const& one, Place const& other) {
+    auto const order = [](Place const& place) {
+        return std::pair(place.entry->head, place.file->index.at);
+    };
+    return order(one) >= order(other);
+}
+
+}  // namespace
+
 Result<Place> Archive::find(std::string const& name) const {
     Place found;
     for (File const& file : files_) {
@@ -140,7 +152,7 @@ Result<Place> Archive::find(std::string const& name) const {
             if (!entry.id.text().starts_with(name)) continue;
             if (found.entry && found.entry->id != entry.id)
                 return fail(Code::bad_value, name + " is the beginning of several sessions");
-            if (!found.entry || found.entry->head <= entry.head) found = {&file, &entry};
+            if (!found.entry || is_newer({&file, &entry}, found)) found = {&file, &entry};
         }
     }
     if (!found.entry || name.size() <= std::string_view("ses_").size())

@@ -74,13 +74,24 @@ bool is_data_of(std::string_view stem, std::string_view name) {
     return false;
 }
 
+namespace {
+
+// By an index, or by any version of its data: the index of that may be missing.
+bool is_taken(fs::path const& stem) {
+    if (fs::exists(index_path(stem))) return true;
+    std::error_code error;
+    for (auto const& entry : fs::directory_iterator(stem.parent_path(), error))
+        if (is_data_of(stem.filename().string(), entry.path().filename().string())) return true;
+    return false;
+}
+
+}  // namespace
+
 fs::path free_stem(fs::path const& directory, std::string const& project, Time month) {
     std::string const name = percent_encode(project) + "-" + month_text(month) + ".";
     for (int i = 1;; ++i) {
         fs::path stem = directory / (name + std::to_string(i));
-        bool const taken = fs::exists(with(stem, plain_end)) ||
-                           fs::exists(with(stem, sealed_end)) || fs::exists(index_path(stem));
-        if (!taken) return stem;
+        if (!is_taken(stem)) return stem;
     }
 }
 

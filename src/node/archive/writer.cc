@@ -95,6 +95,13 @@ Result<bool> finish_index(fs::path const& directory, std::string const& name) {
     return true;
 }
 
+// Whether the data that the index names is there. Otherwise another version may be the only one.
+bool is_whole(File const& file) {
+    std::error_code error;
+    auto const size = fs::file_size(file.path, error);
+    return !error && size == file.index.bytes;
+}
+
 // Finishes or removes what was being written, and removes former versions of files.
 Result<void> remove_leftovers(fs::path const& directory, std::vector<std::string> const& names) {
     auto const remove = [&](std::string const& name) { ::unlink((directory / name).c_str()); };
@@ -108,6 +115,7 @@ Result<void> remove_leftovers(fs::path const& directory, std::vector<std::string
     if (!all && all.error().code == Code::not_found) return {};
     if (!all) return std::unexpected(all.error());
     for (File const& file : all->files()) {
+        if (!is_whole(file)) continue;
         auto const stem = file.stem.filename().string();
         auto const data = file.path.filename().string();
         for (auto at = std::ranges::lower_bound(names, stem);

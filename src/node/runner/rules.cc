@@ -23,6 +23,7 @@ void Rules::replace(std::vector<port::RuleRow> const& rows) {
 }
 
 void Rules::add(StandingRule rule) {
+    ++changes_;
     put({std::make_shared<StandingRule const>(std::move(rule)), 0, {}});
 }
 
@@ -42,13 +43,14 @@ void Rules::count(port::RuleUse const& use) {
 std::optional<Rules::Entry> Rules::remove(std::string const& id) {
     auto const found = by_id_.find(id);
     if (found == by_id_.end()) return std::nullopt;
+    ++changes_;
     Entry out = std::move(found->second);
     by_id_.erase(found);
     return out;
 }
 
 void Rules::remove_of(SessionId const& session) {
-    std::erase_if(by_id_, [&](auto const& one) {
+    changes_ += std::erase_if(by_id_, [&](auto const& one) {
         StandingRule const& rule = *one.second.rule;
         return rule.terms.scope == RuleScope::session && rule.session == session;
     });

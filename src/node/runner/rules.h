@@ -33,6 +33,8 @@ public:
     // From now on it answers nothing. nullopt: there is none.
     std::optional<Entry> remove(std::string const& id);
     void remove_of(SessionId const& session);
+    // How often this process has added or removed a rule.
+    [[nodiscard]] std::uint64_t changes() const { return changes_; }
 
     [[nodiscard]] Entry const* find(std::string const& id) const;
     // By id.
@@ -45,6 +47,7 @@ public:
 
 private:
     std::map<std::string, Entry> by_id_;
+    std::uint64_t changes_ = 0;
 };
 
 [[nodiscard]] port::RuleRow row_of(session::StandingRule const& rule);

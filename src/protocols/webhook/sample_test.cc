@@ -87,7 +87,7 @@ TEST(Sample, NameInsideTheOutput_BothReadBack) {
     auto const read =
         read_back(source, {.pending = call, .output = Json::trusted(R"({"state":"up"})")});
     EXPECT_EQ(read.pending, call);
-    EXPECT_EQ(read.output.text(), R"({"args":{"0":"pnd_1"},"state":"up"})");
+    EXPECT_EQ(read.output.text(), R"({"args":["pnd_1"],"state":"up"})");
 }
 
 TEST(Sample, WhatTheSourceCannotSay_IsRefused) {

@@ -143,10 +143,13 @@ TEST_P(StoreConformance, KeptDelivery_IsRemovedByTheAppendThatTakesIt) {
     EXPECT_EQ(rows[0].source + rows[0].project + rows[0].reference + rows[0].body,
               R"(ciacmerun-1{"n":2})");
     EXPECT_EQ(store().delivered({2}).value(), (Bits128{9, 2})) << "known while it is kept";
+    EXPECT_EQ(store().kept_delivery({2}).value()->body, R"({"n":2})");
+    EXPECT_FALSE(store().kept_delivery({4}).value());
     auto taker = create(1, "acme");
     taker.delivered = {rows[0].delivery};
     commit_one(taker);
     EXPECT_EQ(names(store().kept(10).value()), "d3 d1 ");
+    EXPECT_FALSE(store().kept_delivery({2}).value());
     EXPECT_EQ(store().delivered({2}).value(), (Bits128{9, 2})) << "and afterwards";
     EXPECT_EQ(code(store().keep(kept_row(2, 50))), Code::conflict);
     std::vector<Bits128> const old{{3}, {7}};

@@ -95,6 +95,13 @@ Result<std::optional<Bits128>> MemoryStore::delivered(Bits128 const& key) {
     return kept->second.delivery.digest;
 }
 
+Result<std::optional<port::KeptRow>> MemoryStore::kept_delivery(Bits128 const& key) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const kept = disk_->kept.find(key);
+    if (kept == disk_->kept.end()) return std::nullopt;
+    return kept->second;
+}
+
 Result<std::vector<port::KeptRow>> MemoryStore::kept(std::uint32_t limit) {
     std::scoped_lock const lock(disk_->mutex);
     std::vector<port::KeptRow> rows;

@@ -302,6 +302,8 @@ constexpr auto reads = in_order<Read>({
     {Read::delivered,
      "SELECT coalesce((SELECT digest FROM delivered WHERE key = $1),"
      " (SELECT digest FROM kept WHERE key = $1))"},
+    {Read::kept_delivery,
+     "SELECT key, digest, id, at, source, project, ref, body FROM kept WHERE key = $1"},
     {Read::kept,
      "SELECT key, digest, id, at, source, project, ref, body FROM kept ORDER BY at LIMIT $1"},
     {Read::tokens,

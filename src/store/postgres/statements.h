@@ -84,6 +84,7 @@ enum class Read : std::uint8_t {
     secret,
     sent,
     delivered,
+    kept_delivery,
     kept,
     tokens,
     token_of,

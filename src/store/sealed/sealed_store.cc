@@ -218,6 +218,13 @@ Result<std::vector<port::SentRow>> SealedStore::sent(SessionId session, CallNo c
                        [&](port::SentRow& row) { return contents_.open(session, row); });
 }
 
+Result<std::optional<port::KeptRow>> SealedStore::kept_delivery(Bits128 const& key) {
+    auto row = store_->kept_delivery(key);
+    if (row && *row)
+        if (auto opened = contents_.open(**row); !opened) return std::unexpected(opened.error());
+    return row;
+}
+
 Result<std::vector<port::KeptRow>> SealedStore::kept(std::uint32_t limit) {
     return each_opened(store_->kept(limit),
                        [this](port::KeptRow& row) { return contents_.open(row); });

@@ -147,6 +147,7 @@ public:
     [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key) override {
         return store_->delivered(key);
     }
+    [[nodiscard]] Result<std::optional<port::KeptRow>> kept_delivery(Bits128 const& key) override;
     [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit) override;
     [[nodiscard]] Result<void> keep(port::KeptRow const& row) override;
     [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys) override {

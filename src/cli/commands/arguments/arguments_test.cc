@@ -81,7 +81,6 @@ TEST(Arguments, Result_HasExactlyOneSource) {
     EXPECT_EQ(parsed<SubmitArgs>({"result", "pnd_1", "--json-value", "{\"a\":1}"}).json_value,
               "{\"a\":1}");
     EXPECT_EQ(parsed<SubmitArgs>({"result", "pnd_1", "--file", "out.json"}).file, "out.json");
-    EXPECT_EQ(refused({"result", "pnd_1"}).exit, status::usage);
     EXPECT_EQ(refused({"result", "pnd_1", "live", "--file", "f"}).exit, status::usage);
 }
 
@@ -212,8 +211,7 @@ TEST(Arguments, UnknownWord_NamesTheNearestKnownOne) {
         {{"completion", "fisch"}, "{bash,zsh,fish}"},
         {{"prompt", "deploy", "A"}, "not expected: A\n  A text of several words needs quotes"},
         {{"pending", "--status"}, "--status needs a value"},
-        {{"redact"}, "'dormouse redact' needs SESSION: Session"},
-        {{"result", "pnd_1"}, "give exactly one of these: text, --json-value, --file\n"},
+        {{"fork"}, "'dormouse fork' needs"},
     };
     for (auto const& [words, wanted] : table) {
         auto const notice = refused(words);

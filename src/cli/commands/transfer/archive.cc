@@ -59,8 +59,12 @@ Outcome<int> restore_archived(Context const& context, ArchiveArgs const& args) {
     int exit = status::done;
     for (std::string const& session : args.restore) {
         auto const done = restore_one(context, args, session);
-        if (!done) return done;
-        exit = std::max(exit, *done);
+        if (!done) {
+            context.err << escape_for_terminal(session + ": " + done.error().what) << '\n';
+            exit = std::max<int>(exit, status::failed);
+        } else {
+            exit = std::max(exit, *done);
+        }
     }
     return exit;
 }

@@ -177,17 +177,16 @@ void answer_used(InboundPtr const& in) {
 // Answers a delivery that was received before: under this id, or with this content where the
 // signature covers nothing else.
 void answer_known(InboundPtr const& in) {
-    if (!in->api.webhooks().keeps(in->key())) return answer_used(in);
-    if (!in->api.services().find_token) return answer_kept(in);
-    // Another process that shares the store may have found its call.
-    auto question = [](port::InboundStore& store) { return store.kept(Webhooks::kept_max); };
+    if (!in->api.services().find_token)
+        return in->api.webhooks().keeps(in->key()) ? answer_kept(in) : answer_used(in);
+    // Another process that shares the store may keep it, or have found its call.
+    auto question = [key = in->key()](port::InboundStore& store) {
+        return store.kept_delivery(key);
+    };
     port::ask(in->api.services().journal, std::move(question),
-              [in](Result<std::vector<port::KeptRow>> const& rows) {
-                  if (!rows) return refuse(in, rows.error());
-                  bool const kept = std::ranges::any_of(*rows, [&](port::KeptRow const& row) {
-                      return row.delivery.key == in->key();
-                  });
-                  kept ? answer_kept(in) : answer_used(in);
+              [in](Result<std::optional<port::KeptRow>> const& row) {
+                  if (!row) return refuse(in, row.error());
+                  *row ? answer_kept(in) : answer_used(in);
               });
 }
 

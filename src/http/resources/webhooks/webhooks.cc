@@ -276,14 +276,7 @@ void Webhooks::offer_to(port::KeptRow const& row, Submit what, PendingId const& 
 // After a write of unknown outcome: the store says whether the delivery is still kept or a call has
 // taken it, so that no second call gets it.
 void Webhooks::read_again_later(Bits128 const& key) {
-    auto question = [key](port::InboundStore& store) -> Result<std::optional<port::KeptRow>> {
-        auto rows = store.kept(kept_max);
-        if (!rows) return std::unexpected(std::move(rows.error()));
-        for (port::KeptRow& row : *rows) {
-            if (row.delivery.key == key) return std::move(row);
-        }
-        return std::nullopt;
-    };
+    auto question = [key](port::InboundStore& store) { return store.kept_delivery(key); };
     auto look = [this, key, question] {
         auto use = [this, key,
                     known = kept_.contains(key)](Result<std::optional<port::KeptRow>> row) {

@@ -214,6 +214,8 @@ private:
 
     void dispatch();
     [[nodiscard]] bool may_start() const;
+    // How long after its time this process makes a poll.
+    [[nodiscard]] Duration poll_delay() const;
     [[nodiscard]] std::optional<Time> time_of(session::Timer const& timer) const;
     [[nodiscard]] std::optional<Time> model_until() const;
     void start(session::Effect const& effect);

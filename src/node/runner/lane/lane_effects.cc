@@ -26,15 +26,18 @@ void fit(port::AgentTerms const& agents, port::ModelRequest& request) {
     if (tokens) wire::fit(request.view, *tokens);
 }
 
-// Polls have no driver. Those of another process's share are left to it, until they are as late as
-// what Runner::is_for_another() takes from others.
+// As late as what Runner::is_for_another() takes from others.
 constexpr Duration poll_elsewhere_limit{3'000};
 
-Duration poll_delay(port::Nodes const& nodes, SessionId session) {
-    return nodes.has_share(session.number()) ? Duration(0) : poll_elsewhere_limit;
-}
-
 }  // namespace
+
+// Polls of a session without a driver are left to the process that has its share, until they are
+// late. Nobody else polls for a session that has one, or that has its place here.
+Duration Lane::poll_delay() const {
+    bool const placed = !state_->node.empty() && services_.agents.is_placed(state_->agent);
+    if (placed || driver_ != 0) return Duration(0);
+    return services_.nodes.has_share(id_.number()) ? Duration(0) : poll_elsewhere_limit;
+}
 
 void Lane::dispatch() {
     trace();
@@ -55,7 +58,7 @@ void Lane::dispatch() {
     for (auto const& [id, effect] : effects) {
         if (running_.insert(id).second) starting.push_back(effect);
     }
-    Time const polled_until = services_.schedule.now() - poll_delay(services_.nodes, id_);
+    Time const polled_until = services_.schedule.now() - poll_delay();
     for (auto const& [id, effect] : due_polls(*state_, polled_until)) {
         // the others start when these are done
         if (running_.size() >= limits::outstanding_max) break;
@@ -109,7 +112,7 @@ std::optional<Time> Lane::time_of(Timer const& timer) const {
     if (timer.kind == TimerKind::poll) {
         EffectId const id{state_->calls.at(timer.call).pause->polled, timer.call};
         bool const starts = !running_.contains(id) && running_.size() < limits::outstanding_max;
-        return starts ? std::optional(timer.at + poll_delay(services_.nodes, id_)) : std::nullopt;
+        return starts ? std::optional(timer.at + poll_delay()) : std::nullopt;
     }
     if (timer.kind != TimerKind::give_up || timer.call != 0) return timer.at;
     return std::max(timer.at, model_until().value_or(timer.at));

@@ -427,6 +427,19 @@ TEST_F(TwoRunners, DuePoll_IsMadeByTheOneThatHasItsShare) {
     EXPECT_EQ(a.effects.polled.size(), 1U) << "overdue: anybody's";
 }
 
+// No other process may: the session has a driver.
+TEST_F(TwoRunners, DuePollOfADrivenSession_IsMadeByItsDriver) {
+    begin({job(), job()});
+    PauseTerms terms;
+    terms.poll_every = Duration(1'500);
+    a.effects.finish_at(0, terms);
+    loop.run();
+    a.nodes.share = false;
+    loop.advance(Duration(2'000));
+    EXPECT_EQ(a.effects.polled.size(), 1U);
+    EXPECT_EQ(b.effects.polled.size(), 0U);
+}
+
 TEST_F(TwoRunners, FencedServer_JoinsAgainAndItsOutcomesAreOffered) {
     begin({with_policy(plain(), CrashPolicy::never)});
     Epoch const before = a.nodes.epoch();

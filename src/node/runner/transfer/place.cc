@@ -128,6 +128,8 @@ Result<bool> Placing::find(port::Store& store, Deleted deleted) {
                                         " here: import with --new-ids");
     if (taken) return same_as(store, rows->front(), deleted);
     if (auto free = keys_are_free(store); !free) return std::unexpected(std::move(free.error()));
+    // A restore that was cut off after make_room().
+    restores_ = deleted == Deleted::restored && may_come_back();
     return false;
 }
 
@@ -155,6 +157,7 @@ Result<bool> Placing::same_as(port::Store& store, port::SessionRow const& row, D
     bool const known = *same;
     if (row.status == "deleted" && known) {
         begun_ = head;
+        restores_ = deleted == Deleted::restored && may_come_back();
         if (auto free = keys_are_free(store); !free)
             return std::unexpected(std::move(free.error()));
         return false;
@@ -171,9 +174,13 @@ Result<bool> Placing::same_as(port::Store& store, port::SessionRow const& row, D
     return fail(Code::conflict, "it is here with other events: import with --new-ids for a copy");
 }
 
+bool Placing::may_come_back() const {
+    return state().lifecycle == session::Lifecycle::completed && !has_work();
+}
+
 // What comes back starts nothing.
 Result<void> Placing::may_restore(port::Store& store) {
-    if (state().lifecycle != session::Lifecycle::completed || has_work())
+    if (!may_come_back())
         return fail(Code::conflict,
                     "it was deleted here, and only a completed session with nothing to do comes "
                     "back: import with --new-ids for a copy");

@@ -50,6 +50,7 @@ private:
     [[nodiscard]] Result<bool> same_as(port::Store& store, port::SessionRow const& row,
                                        Deleted deleted);
     [[nodiscard]] Result<void> may_restore(port::Store& store);
+    [[nodiscard]] bool may_come_back() const;
     [[nodiscard]] Result<bool> is_stored(port::Store& store, port::Frame const& frame,
                                          port::Stamp stamp);
     [[nodiscard]] Result<void> keys_are_free(port::Store& store);

@@ -52,7 +52,8 @@ private:
     void find_end();
     void forget_reported();
     void read();
-    void take(Result<port::FeedPage> page);
+    // `begun`: when the read began.
+    void take(Result<port::FeedPage> page, Duration begun);
     void poll();
 
     static constexpr std::size_t page_bytes = std::size_t{1} << 20;

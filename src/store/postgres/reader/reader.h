@@ -111,6 +111,7 @@ public:
                                                           Generation generation,
                                                           std::string const& target);
     [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key);
+    [[nodiscard]] Result<std::optional<port::KeptRow>> kept_delivery(Bits128 const& key);
     [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit);
 
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens();

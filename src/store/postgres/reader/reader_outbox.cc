@@ -80,20 +80,35 @@ Result<std::optional<Bits128>> Reader::delivered(Bits128 const& key) {
     return bits_of(rows->text(0, 0));
 }
 
+namespace {
+
+port::KeptRow kept_row(Rows const& rows, int row) {
+    return {.delivery = {bits_of(rows.text(row, 0)), bits_of(rows.text(row, 1))},
+            .delivery_id = std::string(rows.text(row, 2)),
+            .at = from_ms(rows.integer(row, 3)),
+            .source = std::string(rows.text(row, 4)),
+            .project = std::string(rows.text(row, 5)),
+            .reference = std::string(rows.text(row, 6)),
+            .body = std::string(rows.text(row, 7))};
+}
+
+}  // namespace
+
+Result<std::optional<port::KeptRow>> Reader::kept_delivery(Bits128 const& key) {
+    Call call{sql(Read::kept_delivery)};
+    call.parameters.bytes(std::string_view(reinterpret_cast<char const*>(key.data()), key.size()));
+    auto const rows = ask(call);
+    if (!rows) return std::unexpected(rows.error());
+    if (rows->size() == 0) return std::nullopt;
+    return kept_row(*rows, 0);
+}
+
 Result<std::vector<port::KeptRow>> Reader::kept(std::uint32_t limit) {
     Call call{sql(Read::kept)};
     call.parameters.integer(limit);
     auto const rows = ask(call);
     if (!rows) return std::unexpected(rows.error());
-    return read_all(*rows, [&](int row) {
-        return port::KeptRow{.delivery = {bits_of(rows->text(row, 0)), bits_of(rows->text(row, 1))},
-                             .delivery_id = std::string(rows->text(row, 2)),
-                             .at = from_ms(rows->integer(row, 3)),
-                             .source = std::string(rows->text(row, 4)),
-                             .project = std::string(rows->text(row, 5)),
-                             .reference = std::string(rows->text(row, 6)),
-                             .body = std::string(rows->text(row, 7))};
-    });
+    return read_all(*rows, [&](int row) { return kept_row(*rows, row); });
 }
 
 namespace {

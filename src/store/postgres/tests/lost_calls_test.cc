@@ -18,6 +18,7 @@ protected:
         store_ = open_store("postgres://postgres@127.0.0.1:" + std::to_string(proxy_->port()) +
                                 "/postgres?schema=" + schema_,
                             {.call_wait = std::chrono::seconds(20)});
+        ASSERT_TRUE(next());  // the connection is there, and has looked for a promotion
     }
     // Appends in session 1, and its audit line.
     [[nodiscard]] port::AppendResult next() {

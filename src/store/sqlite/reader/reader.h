@@ -92,6 +92,7 @@ public:
     [[nodiscard]] Result<std::optional<std::string>> secret(SessionId session, CallNo call,
                                                             Generation generation);
     [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key);
+    [[nodiscard]] Result<std::optional<port::KeptRow>> kept_delivery(Bits128 const& key);
     [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens();
     [[nodiscard]] Result<std::vector<port::DeviceRow>> devices();

@@ -77,6 +77,10 @@ constexpr auto writes = in_order<Write>({
     {Write::forget_feed, "UPDATE feed SET k = 0 WHERE k > ?1 AND k <= ?2"},
     {Write::forget_created, "DELETE FROM created WHERE key = ?1 AND no = ?2"},
     {Write::forget_session, "DELETE FROM sessions WHERE no = ?1"},
+    // A number is never given again, also if its session does not come back.
+    {Write::forget_number,
+     "INSERT INTO meta(name, value) VALUES('forgotten', ?1)"
+     " ON CONFLICT(name) DO UPDATE SET value = max(value, excluded.value)"},
     {Write::add_artifact, "INSERT INTO artifacts(k, sum, data) VALUES(?1, ?2, ?3)"},
     {Write::erase_artifacts, "DELETE FROM artifacts WHERE k > ?1 AND k < ?2"},
     {Write::erase_artifact, "DELETE FROM artifacts WHERE k = ?1"},
@@ -190,7 +194,9 @@ constexpr auto reads = in_order<Read>({
      "o.no"
      " WHERE o.wake_at > ?1 AND o.wake_at <= ?2 ORDER BY o.wake_at, o.no LIMIT ?3"},
     {Read::next_due, "SELECT min(wake_at) FROM wakeups"},
-    {Read::largest_number, "SELECT max(no) FROM sessions"},
+    {Read::largest_number,
+     "SELECT max(coalesce((SELECT max(no) FROM sessions), 0),"
+     " coalesce((SELECT value FROM meta WHERE name = 'forgotten'), 0))"},
     {Read::sessions, SESSION_COLUMNS "FROM sessions s INDEXED BY sessions_by_project" SESSION_NAMES
                                      "WHERE s.project = (SELECT id FROM names WHERE name = ?1) AND "
                                      "s.status <> 'deleted' AND s.no < ?2"
@@ -315,6 +321,8 @@ constexpr auto reads = in_order<Read>({
      " LIMIT 100"},
     {Read::delivered, "SELECT digest FROM delivered WHERE key = ?1"},
     {Read::kept_one, "SELECT digest FROM kept WHERE key = ?1"},
+    {Read::kept_delivery,
+     "SELECT key, digest, id, at, source, project, ref, body FROM kept WHERE key = ?1"},
     {Read::kept,
      "SELECT key, digest, id, at, source, project, ref, body FROM kept INDEXED BY kept_by_time"
      " WHERE at >= ?1 ORDER BY at LIMIT ?2"},

@@ -25,6 +25,7 @@ Result<void> Writer::forget_deleted(SessionId session, std::optional<Bits128> co
             auto done = query(Write::forget_created).bind_bytes(key).bind(number).run();
             if (!done) return done;
         }
+        if (auto done = query(Write::forget_number).bind(number).run(); !done) return done;
         return query(Write::forget_session).bind(number).run();
     });
 }

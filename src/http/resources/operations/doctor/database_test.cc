@@ -45,10 +45,22 @@ TEST(DatabaseGuarantee, SynchronousStandby_LosesNothing) {
 
 TEST(DatabaseGuarantee, SynchronousStandbyIsAway_IsAConcern) {
     for (auto const& status : {database("*"), with_standby(database("pg3"), "async")}) {
-        EXPECT_THAT(guarantee_of(status), HasSubstr("until a synchronous standby is connected"));
+        EXPECT_THAT(guarantee_of(status),
+                    HasSubstr("until more synchronous standbys are connected"));
         ASSERT_TRUE(database_concern(status));
         EXPECT_EQ(database_concern(status)->about, "database");
     }
+}
+
+TEST(DatabaseGuarantee, FewerThanCommitsWaitFor_IsAConcern) {
+    for (auto const* names : {"FIRST 2 (a, b)", "ANY 2 (*)", "2 (a, b)"}) {
+        auto status = with_standby(database(names), "sync");
+        EXPECT_TRUE(database_concern(status)) << names;
+        status = with_standby(std::move(status), "sync");
+        EXPECT_FALSE(database_concern(status)) << names;
+    }
+    EXPECT_FALSE(database_concern(with_standby(database("pg2, pg3"), "sync")));
+    EXPECT_FALSE(database_concern(with_standby(database("FIRST 1 (pg2)"), "sync")));
 }
 
 TEST(DatabaseGuarantee, StandbysThatCannotBeRead_AreNoConcern) {
