@@ -1,4 +1,5 @@
 """Drives a client library through clients/behaviour: one process, one client."""
+import contextlib
 import hashlib
 import itertools
 import json
@@ -68,7 +69,7 @@ def link_packages(folder, packages):
     modules = folder / 'node_modules'
     modules.mkdir(parents=True, exist_ok=True)
     for name, target in packages.items():
-        if not (modules / name).is_symlink():
+        with contextlib.suppress(FileExistsError):  # also if another process makes it just now
             (modules / name).symlink_to(target)
 
 

@@ -95,6 +95,7 @@ TEST_F(SharedAccessTest, ChangeElsewhereWhileTheStoreIsRead_IsReadToo) {
     remove("tok_a");
     access.on_heartbeat(2);
     reads.answer();
+    loop.advance(Duration(50));
     ASSERT_EQ(reads.held(), 1U);
     reads.answer();
     EXPECT_FALSE(knows("tok_a"));
@@ -175,6 +176,7 @@ TEST_F(SharedAccessTest, RefreshWhileTheStoreIsRead_WaitsForTheNextRead) {
     refresh();
     reads.answer();
     EXPECT_TRUE(answers.empty()) << "it was read before the change";
+    loop.advance(Duration(50));
     reads.answer();
     EXPECT_TRUE(knows("tok_a"));
     EXPECT_EQ(answers, std::vector{true});

@@ -24,7 +24,7 @@ constexpr char nodes_sql[] =
     " FROM nodes ORDER BY epoch";
 
 constexpr char news_sql[] =
-    "SELECT (SELECT coalesce(max(n), 0) FROM writers),"
+    "SELECT (SELECT coalesce(max(n), 0) FROM feed),"
     " (SELECT value FROM meta WHERE name = 'access'),"
     " (extract(epoch FROM clock_timestamp()) * 1000)::bigint,"
     " (EXISTS (SELECT FROM settings WHERE name = 'held')"

@@ -211,7 +211,6 @@ TEST(Arguments, UnknownWord_NamesTheNearestKnownOne) {
         {{"completion", "fisch"}, "{bash,zsh,fish}"},
         {{"prompt", "deploy", "A"}, "not expected: A\n  A text of several words needs quotes"},
         {{"pending", "--status"}, "--status needs a value"},
-        {{"fork"}, "'dormouse fork' needs"},
     };
     for (auto const& [words, wanted] : table) {
         auto const notice = refused(words);

@@ -156,7 +156,7 @@ std::optional<CallNo> needless_question(Decider const& d) {
 }
 
 void end_at_budget(Decider& d, std::string const& who, BudgetUse const& use) {
-    FITS(use.used >= 0 && use.raise > 0);
+    FITS(use.used >= 0);
     end_turn(d, FinishReason::budget, Trouble{"budget_reached", who + " " + budget_text(use)},
              "the turn ended at its budget");
 }

@@ -148,8 +148,6 @@ Decision decide(State& state, Command const& command, Context const& context) {
     if (!decider.events.empty() && activity(state) != before)
         decider.events.back().activity = activity(state);
     FITS(state.head == head + decider.events.size());
-    FITS(decider.artifacts.size() <= decider.events.size() &&
-         (!answer || answer->seq <= state.head));
     return {std::move(decider.events),
             std::move(answer),
             std::move(decider.pending),

@@ -54,15 +54,13 @@ void Follower::read() {
     auto question = [this, after = next_](port::Store& /*store*/) {
         return store_.others(after, page_bytes);
     };
-    auto use = [this, begun = clock_()](Result<port::FeedPage> page) {
+    port::ask(journal_, std::move(question), scope_.guard([this](Result<port::FeedPage> page) {
         reading_ = false;
-        take(std::move(page), begun);
-    };
-    port::ask(journal_, std::move(question), scope_.guard(std::move(use)));
+        take(std::move(page));
+    }));
 }
 
-// A number can be above the newest entry: after a promotion the writers skip some.
-void Follower::take(Result<port::FeedPage> page, Duration begun) {
+void Follower::take(Result<port::FeedPage> page) {
     if (!page) return;  // read again at the next occasion
     if (page->gone) {
         started_ = false;
@@ -71,7 +69,6 @@ void Follower::take(Result<port::FeedPage> page, Duration begun) {
     }
     next_ = page->next;
     forget_reported();
-    if (!page->more) std::erase_if(reported_, [&](Reported const& one) { return one.at <= begun; });
     for (port::FeedRow const& row : page->rows) listener_.appended(row);
     if (std::exchange(again_, false) || page->more) read();
 }

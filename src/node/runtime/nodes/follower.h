@@ -52,8 +52,7 @@ private:
     void find_end();
     void forget_reported();
     void read();
-    // `begun`: when the read began.
-    void take(Result<port::FeedPage> page, Duration begun);
+    void take(Result<port::FeedPage> page);
     void poll();
 
     static constexpr std::size_t page_bytes = std::size_t{1} << 20;

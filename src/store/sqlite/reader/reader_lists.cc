@@ -133,7 +133,9 @@ Result<std::uint64_t> Reader::largest_number() {
     if (!largest) return largest;
     auto const made = number(Read::largest_made);
     if (!made) return made;
-    return std::max(*largest, *made);
+    auto const forgotten = number(Read::forgotten);
+    if (!forgotten) return forgotten;
+    return std::max({*largest, *made, *forgotten});
 }
 
 Result<void> Reader::add_due(Query& query, std::vector<port::Due>& found) const {

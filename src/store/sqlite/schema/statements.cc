@@ -194,9 +194,8 @@ constexpr auto reads = in_order<Read>({
      "o.no"
      " WHERE o.wake_at > ?1 AND o.wake_at <= ?2 ORDER BY o.wake_at, o.no LIMIT ?3"},
     {Read::next_due, "SELECT min(wake_at) FROM wakeups"},
-    {Read::largest_number,
-     "SELECT max(coalesce((SELECT max(no) FROM sessions), 0),"
-     " coalesce((SELECT value FROM meta WHERE name = 'forgotten'), 0))"},
+    {Read::largest_number, "SELECT max(no) FROM sessions"},
+    {Read::forgotten, "SELECT max(value) FROM meta WHERE name = 'forgotten'"},
     {Read::sessions, SESSION_COLUMNS "FROM sessions s INDEXED BY sessions_by_project" SESSION_NAMES
                                      "WHERE s.project = (SELECT id FROM names WHERE name = ?1) AND "
                                      "s.status <> 'deleted' AND s.no < ?2"

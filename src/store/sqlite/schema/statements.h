@@ -103,6 +103,7 @@ enum class Read : std::uint8_t {
     due_after,
     next_due,
     largest_number,
+    forgotten,
     sessions,
     all_sessions,
     session_bytes,
