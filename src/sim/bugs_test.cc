@@ -14,6 +14,8 @@ struct Planted {
     std::uint64_t within;  // number of seeds
     std::string name;
     std::uint64_t from = 1;  // of a rare finding: the seeds from here on
+    // 1: what others answer from memory that was never stored keeps a run of several busy for hours
+    unsigned processes = 0;
 };
 
 bool tells(Report const& report, std::string const& finding) {
@@ -24,9 +26,9 @@ bool tells(Report const& report, std::string const& finding) {
 class PlantedBugs : public testing::TestWithParam<Planted> {};
 
 TEST_P(PlantedBugs, EachBug_IsFound) {
-    auto const& [bug, finding, within, name, from] = GetParam();
+    auto const& [bug, finding, within, name, from, processes] = GetParam();
     std::uint64_t seed = from;
-    while (seed < from + within && !tells(simulate({seed, bug}), finding)) ++seed;
+    while (seed < from + within && !tells(simulate({seed, bug, processes}), finding)) ++seed;
     EXPECT_LT(seed, from + within) << "no seed reports: " << finding;
     RecordProperty("seed", std::to_string(seed));
 }
@@ -34,10 +36,10 @@ TEST_P(PlantedBugs, EachBug_IsFound) {
 INSTANTIATE_TEST_SUITE_P(
     Simulator, PlantedBugs,
     testing::Values(
-        Planted{Bug::ack_before_durable, "lost: a prompt", 400, "AckBeforeDurable"},
-        Planted{Bug::ack_before_durable, "lost: an outcome", 400, "OutcomeBeforeDurable"},
+        Planted{Bug::ack_before_durable, "lost: a prompt", 400, "AckBeforeDurable", 1, 1},
+        Planted{Bug::ack_before_durable, "lost: an outcome", 400, "OutcomeBeforeDurable", 1, 1},
         Planted{Bug::ack_before_durable, "effect: the model is asked before", 400,
-                "AskBeforeDurable"},
+                "AskBeforeDurable", 1, 1},
         Planted{Bug::failure_swallowed, "read: undurable events", 400, "FailureSwallowed"},
         Planted{Bug::fail_stop_hidden, "liveness: a store that failed", 400, "FailStopHidden"},
         Planted{Bug::wake_forgotten, "verify: wake_at", 400, "WakeForgotten"},
