@@ -190,7 +190,8 @@ class Operators(Case):
     def test_bad_hash_is_a_finding(self):
         for n in range(3):
             self.server.post('/api/tokens', {'name': f't{n}', 'role': 'read'})
-        done, listed = self.verified_without("UPDATE audit SET hash = x'00' WHERE n = 2")
+        zero = {'sqlite': "x'00'", 'postgres': "decode('00', 'hex')"}[STORE]
+        done, listed = self.verified_without(f'UPDATE audit SET hash = {zero} WHERE n = 2')
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn('line 2 or the line before it was changed', done.stderr)
         self.assertFalse(listed)

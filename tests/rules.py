@@ -149,6 +149,8 @@ class Made(Rules):
             if call is None:
                 (rule,) = self.rules()
                 self.assertStatus(self.server.delete(f'/api/rules/{rule["id"]}'), 204)
+                for _ in self.server.urls():  # each server that lists has read the deletion
+                    self.assertEqual(self.rules(), [])
                 continue
             body = {'pendingID': call['id'], 'approved': True,
                     'inputDigest': call['inputDigest'], 'rule': {'scope': 'project'}}

@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{Bug::posts_forgotten, "lost: mail", 400, "MailForgotten"},
         Planted{Bug::posts_forgotten, "lost: the end of task", 400, "TaskForgotten"},
         Planted{Bug::epoch_not_counted, "effect: one attempt", 400, "EpochNotCounted"},
-        Planted{Bug::epoch_not_counted, "effect: a tool that never", 400, "NeverRunAgain"},
+        Planted{Bug::epoch_not_counted, "effect: a tool that never", 400, "NeverRunAgain", 50},
         Planted{Bug::effect_started_twice, "effect: it was started twice", 400, "StartedTwice"},
         Planted{Bug::effect_before_intent, "effect: a tool runs before", 400, "RunBeforeIntent"},
         Planted{Bug::effect_not_started, "liveness: an outstanding effect", 400, "NotStarted"},
