@@ -119,6 +119,9 @@ public:
                                               std::optional<Bits128> const& created) override;
 
 private:
+    DividedStore() = default;
+    friend Self;
+
     [[nodiscard]] Self& self() { return static_cast<Self&>(*this); }
 };
 
