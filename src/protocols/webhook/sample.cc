@@ -51,11 +51,11 @@ public:
 
 private:
     [[nodiscard]] bool is_array() const {
+        if (members_.size() > array_max || json::View(value_).size() > 0) return false;
         std::size_t at = 0;
-        return members_.size() <= array_max && json::View(value_).size() == 0 &&
-               std::ranges::all_of(members_, [&at](auto const& member) {
-                   return member.first == std::to_string(at++);
-               });
+        for (auto const& [name, child] : members_)
+            if (name != std::to_string(at++)) return false;
+        return true;
     }
 
     // RFC 6901: ~1 is a slash, ~0 a tilde.
