@@ -10,8 +10,8 @@ ctest runs the GoogleTest binaries and, at the same time, pytest the tests from 
 fetched each time; `postgres` runs the quick tests from outside on servers that keep their sessions
 in PostgreSQL, `postgres2` on two such servers that answer in turn; -k runs only the tests from
 outside that the expression names (pytest's own), --binaries these GoogleTest binaries alone,
---at-once so many of them. A binary that passed as it is does not run again (passed.py): its cases
-are counted from the report of that time.
+--at-once at most N at a time. A binary that did not change since it passed does not run again
+(passed.py): its cases are counted from the report of that run.
 The reports (JUnit) are in BUILD_FOLDER/results. The last line is `N passed, N failed, N skipped`;
 the exit status is 1 if a test failed or none ran.
 """

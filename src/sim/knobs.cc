@@ -37,9 +37,6 @@ void let_disk_fall(Knobs& knobs, bool falls_back) {
     knobs.resident = 4'096;
     knobs.resident_time = Duration(600'000);
     knobs.store.commit_lost = knobs.store.commit_hidden = knobs.store.append_lost = 0;
-    // A session that cannot be read again is forgotten, and with it what it has done.
-    knobs.store.read_failed = 0;
-    knobs.cuts = false;
 }
 
 namespace {

@@ -26,7 +26,7 @@ struct ArchiveSweeps::Job {
     std::optional<store::MasterKeys> keys;
     Result<ArchiveReport> report = ArchiveReport{};
     std::vector<std::pair<SessionId, Seq>> removed = {};
-    std::size_t at = 0;    // so many of them are deleted, or were refused
+    std::size_t at = 0;    // how many of them were deleted or refused
     std::size_t open = 0;  // are being deleted
 
     void run(std::stop_token const& stop) {

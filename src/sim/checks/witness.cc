@@ -7,18 +7,19 @@ namespace dormouse::sim {
 using namespace dormouse::session;
 
 void Started::forget(Durable::Lost const& lost) {
-    auto const is_of_lost = [&](PendingId const& pending) {
-        return lost.contains(pending.session);
-    };
-    std::erase_if(attempts, [&](auto const& attempt) { return is_of_lost(attempt.first); });
-    std::erase_if(never, [&](auto const& starts) { return is_of_lost(starts.first); });
+    for (auto const& [session, tail] : lost) {
+        for (wire::RecordPtr const& record : tail) {
+            auto const* const intent = std::get_if<ToolStarted>(&record->event.body);
+            if (intent && attempts.erase({intent->pending, intent->attempt}) > 0)
+                --never[intent->pending];
+        }
+    }
 }
 
 void Witness::forget_lost() {
     std::erase_if(begun_, [&](auto const& entry) {
         Event const* const event = durable_.event(entry.first, entry.second.since);
-        return !event || !std::holds_alternative<ToolStarted>(event->body) ||
-               !durable_.lost(entry.first).empty();
+        return !event || !std::holds_alternative<ToolStarted>(event->body);
     });
 }
 

@@ -18,9 +18,7 @@ struct Started {
     std::map<PendingId, std::uint32_t> never;  // starts of tools that must never run again
     std::uint64_t effects = 0;
 
-    // The disk lost these events: what their sessions started may start again. A run whose outcome
-    // alone was lost follows its crash policy only while the session is in memory
-    // (docs/operations.md), which a unit test shows.
+    // The disk lost these events: what they started may start again.
     void forget(Durable::Lost const& lost);
 };
 
