@@ -170,6 +170,16 @@ TEST_F(KeptDelivery, AppendThatTakesItIsLost_TheCallTakesItLater) {
     EXPECT_FALSE(api.webhooks().keeps(key));
 }
 
+// Both read it when they started, or when the process that kept it ended.
+TEST_F(KeptDelivery, TakenThroughAnotherProcess_NoSecondCallTakesIt) {
+    EXPECT_EQ(keep(), "kept");
+    std::vector<Bits128> const keys{key};
+    ASSERT_TRUE(journal.store->drop_kept(keys));
+    SessionId const second = waiting_for_it();
+    EXPECT_TRUE(waits(second));
+    EXPECT_FALSE(api.webhooks().keeps(key));
+}
+
 // The source received an error and may not send the delivery again.
 TEST_F(KeptDelivery, KeptByAHiddenWrite_ItsCallTakesIt) {
     journal.store = std::make_unique<HidingStore>(journal.disk);

@@ -204,8 +204,22 @@ void Webhooks::offer(port::KeptRow const& row) {
         scope_.guard([this, key = row.delivery.key](Result<std::vector<PendingId>> found) {
             if (!kept_.contains(key)) return;
             if (!found) return offer_again(key);
-            if (found->size() == 1) read(key, found->front());
+            check(key, found->size() == 1 ? std::optional(found->front()) : std::nullopt);
         }));
+}
+
+// Another process of the store may have found the delivery's call. Its append ends that call's wait
+// and removes the row at once; so when a row is still there after `place` was found to be the only
+// call that waits, no other call has taken the delivery.
+void Webhooks::check(Bits128 const& key, std::optional<PendingId> const& place) {
+    auto question = [key](port::InboundStore& store) { return store.kept_delivery(key); };
+    auto use = [this, key, place](Result<std::optional<port::KeptRow>> const& row) {
+        if (!kept_.contains(key)) return;
+        if (!row) return offer_again(key);
+        if (!*row) return remove(key);
+        if (place) read(key, *place);
+    };
+    port::ask(services_.journal, std::move(question), scope_.guard(std::move(use)));
 }
 
 // Reads a kept delivery for a call that waits for it.

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,7 @@ private:
     void drop(std::vector<Bits128> keys);
     void offer(Place const& place);
     void offer(port::KeptRow const& row);
+    void check(Bits128 const& key, std::optional<PendingId> const& place);
     void read(Bits128 const& key, PendingId const& place);
     void offer_to(port::KeptRow const& row, session::Submit what, PendingId const& place);
     void offer_again(Bits128 const& key);
