@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`dormouse backup` copies a data directory while its server runs; `restore` writes the copy, which
 holds until it is released; damaged or foreign input changes nothing."""
+import hashlib
 import json
 import pathlib
 import resource
@@ -153,7 +154,8 @@ class Backup(Case):
                 self.assertIn(says, checked.stdout)
                 first.write_bytes(content)
         for changed, says in (
-            (text.replace('"format":1', '"format":2'), 'newer release'),
+            (text.replace('"format":2', '"format":3'), 'newer release'),
+            (self.without_order(text), 'manifest.json is damaged: the chunks of dormouse.db'),
             (text.replace('"storeFormat":', '"storeFormat":9'), 'newer release'),
             (text.replace('"name":"token"', '"name":"../token"'), 'manifest.json is damaged'),
             (text[: len(text) // 2], 'manifest.json is damaged'),
@@ -167,6 +169,29 @@ class Backup(Case):
         manifest.unlink()
         self.assertIn('was cut off', self.restore(status=3))
         self.assertFalse((self.folder / 'restored').exists())
+
+    def without_order(self, text):
+        content = json.loads(text)
+        content['content']['files'][0]['chunks'].reverse()
+        return json.dumps(content)
+
+    def test_backup_of_release_0_1_is_read(self):
+        self.server.create('deploy A')
+        self.backup()
+        manifest = self.target / 'manifest.json'
+        written = {**json.loads(manifest.read_text()), 'format': 1}
+        for file in written['content']['files']:
+            del file['namesSha256']
+            whole = b''.join((self.target / 'chunks' / name[:2] / name).read_bytes()
+                             for name in file['chunks'])
+            file['sha256'] = hashlib.sha256(whole).hexdigest()
+        manifest.write_text(json.dumps(written))
+        self.assertEqual(self.checked().returncode, 0)
+        self.restore()
+        written['content']['files'][0]['sha256'] = '0' * 64
+        manifest.write_text(json.dumps(written))
+        self.assertIn('dormouse.db is not as the manifest says', self.restore(status=1, to='b'))
+        self.assertEqual(self.checked().returncode, 1)
 
     def test_target_in_use_full_or_foreign_stays_as_it_was(self):
         self.server.create('deploy A')

@@ -1,7 +1,6 @@
 #include "backup/backup.h"
 
 #include "backup/files.h"
-#include "base/crypto/sha256_stream.h"
 #include "base/text/text.h"
 #include "store/sqlite/snapshot.h"
 
@@ -23,8 +22,8 @@ constexpr std::uint64_t key_max = std::uint64_t{1} << 20;
 constexpr std::size_t batch_bytes = 16 * chunk_bytes;
 
 // Cuts one file into chunks, and stores those that are not stored yet. While the caller reads the
-// next batch, two threads work on the one before: the digest of the file, and the chunks. A backup
-// that finds nothing new consists of these three parts, which take about the same time.
+// next batch, a thread names and stores the chunks of the one before: in a backup that finds
+// nothing new the two take about the same time.
 class Chunker {
 public:
     Chunker(std::string name, Target& target, Sealing const& sealing, port::Entropy& entropy,
@@ -34,7 +33,7 @@ public:
         batch_.reserve(batch_bytes);
         before_.reserve(batch_bytes);
     }
-    // The threads use its members.
+    // The thread uses its members.
     ~Chunker() { std::ignore = wait(); }
     Chunker(Chunker const&) = delete;
     Chunker& operator=(Chunker const&) = delete;
@@ -53,7 +52,6 @@ public:
     [[nodiscard]] Result<void> finish() {
         if (auto stored = store_batch(); !stored) return stored;
         if (auto stored = wait(); !stored) return stored;
-        file_.digest = whole_.finish();
         report_.bytes += file_.bytes;
         report_.chunks += file_.chunks.size();
         report_.manifest.files.push_back(std::move(file_));
@@ -66,16 +64,12 @@ private:
         batch_.swap(before_);
         batch_.clear();
         file_.bytes += before_.size();
-        hashed_ = std::async(std::launch::async, [this] { whole_.add(before_); });
         stored_ = std::async(std::launch::async, [this] { return store_chunks(before_); });
         return {};
     }
 
     // Until nothing uses `before_`.
-    [[nodiscard]] Result<void> wait() {
-        if (hashed_.valid()) hashed_.get();
-        return stored_.valid() ? stored_.get() : Result<void>();
-    }
+    [[nodiscard]] Result<void> wait() { return stored_.valid() ? stored_.get() : Result<void>(); }
 
     [[nodiscard]] Result<void> store_chunks(std::string_view rest) {
         while (!rest.empty()) {
@@ -97,9 +91,7 @@ private:
 
     FileEntry file_;
     std::string batch_;   // is filled
-    std::string before_;  // is hashed and stored
-    Sha256Stream whole_;
-    std::future<void> hashed_;
+    std::string before_;  // is stored
     std::future<Result<void>> stored_;
     Target& target_;
     Sealing const& sealing_;

@@ -1,5 +1,6 @@
 #include "backup/manifest.h"
 
+#include "base/crypto/sha256_stream.h"
 #include "base/text/text.h"
 #include "json/json.h"
 
@@ -12,6 +13,13 @@ namespace {
 
 constexpr std::string_view sealed_name = "manifest";
 
+Sha256 digest_of(std::vector<Sha256> const& names) {
+    Sha256Stream out;
+    for (Sha256 const& name : names)
+        out.add({reinterpret_cast<char const*>(name.data()), name.size()});
+    return out.finish();
+}
+
 std::string content_text(Manifest const& manifest) {
     json::Writer out;
     out.begin_object().member("storeFormat", std::uint64_t{manifest.store_format});
@@ -19,7 +27,7 @@ std::string content_text(Manifest const& manifest) {
     out.member("chunkBytes", std::uint64_t{chunk_bytes}).key("files").begin_array();
     for (FileEntry const& file : manifest.files) {
         out.begin_object().member("name", file.name).member("bytes", file.bytes);
-        out.member("sha256", hex(file.digest)).key("chunks").begin_array();
+        out.member("namesSha256", hex(digest_of(file.chunks))).key("chunks").begin_array();
         for (Sha256 const& chunk : file.chunks) out.value(hex(chunk));
         out.end_array().end_object();
     }
@@ -39,10 +47,11 @@ bool is_safe(std::string_view name) {
 Result<FileEntry> file_in(json::View view) {
     FileEntry out{.name = view["name"].string_or("")};
     auto const bytes = view["bytes"].integer();
-    auto const digest = parse_hex_256(view["sha256"].string_or(""));
-    if (!is_safe(out.name) || !bytes || *bytes < 0 || !digest) return damaged("a file");
+    auto const of_names = parse_hex_256(view["namesSha256"].string_or(""));
+    out.digest = parse_hex_256(view["sha256"].string_or(""));
+    bool const has_digest = of_names.has_value() || out.digest.has_value();
+    if (!is_safe(out.name) || !bytes || *bytes < 0 || !has_digest) return damaged("a file");
     out.bytes = static_cast<std::uint64_t>(*bytes);
-    out.digest = *digest;
     bool valid = true;
     view["chunks"].elements([&](json::View chunk) {
         auto const name = parse_hex_256(chunk.string_or(""));
@@ -50,7 +59,8 @@ Result<FileEntry> file_in(json::View view) {
         if (name) out.chunks.push_back(*name);
     });
     bool const fits = out.chunks.size() == (out.bytes + chunk_bytes - 1) / chunk_bytes;
-    if (!valid || !fits) return damaged("the chunks of " + out.name);
+    bool const as_written = !of_names || *of_names == digest_of(out.chunks);
+    if (!valid || !fits || !as_written) return damaged("the chunks of " + out.name);
     return out;
 }
 

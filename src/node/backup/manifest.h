@@ -7,21 +7,24 @@
 #include "backup/sealing.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace dormouse::backup {
 
-inline constexpr std::int64_t format = 1;
+// 2 has a digest of the names of a file's chunks in place of that of its content, which took as
+// long as the names themselves.
+inline constexpr std::int64_t format = 2;
 inline constexpr std::size_t chunk_bytes = std::size_t{64} << 10;
 inline constexpr std::uint64_t manifest_bytes_max = std::uint64_t{4} << 30;
 
 struct FileEntry {
     std::string name;  // of one path segment
     std::uint64_t bytes = 0;
-    Sha256 digest = {};               // of the whole file
-    std::vector<Sha256> chunks = {};  // names, in order; each but the last has chunk_bytes
+    std::optional<Sha256> digest = {};  // of the content; in format 1 only
+    std::vector<Sha256> chunks = {};    // names, in order; each but the last has chunk_bytes
 };
 
 struct Manifest {
