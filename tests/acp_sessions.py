@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """What the server asks external agents to do with their sessions, by the capabilities they report
 (list, close, delete), with the real binary and the scripted agent."""
-import socket
 
 from acp import Programs
 from dormouse import main, wait_for
@@ -17,15 +16,17 @@ class Keeping(Programs):
         return {path.stem for path in self.state.glob('*.folder')}
 
     def receiver(self):
-        """What deliveries call the agent; of several servers, only one has its program."""
-        return 'agent:fake' + (f'@{socket.gethostname()}' if self.server.store else '')
+        """What deliveries call the agent; of several servers, only the named one has its program."""
+        node = self.server.get('/api/doctor')['nodes'][0]['name'] if self.server.store else None
+        return 'agent:fake' + (f'@{node}' if node else '')
 
     def deliveries(self, state):
         return self.server.items(f'/api/deliveries?project=default&state={state}')
 
     def delivery(self, state):
-        """Returns the only delivery in that state, as soon as there is one."""
-        wait_for(lambda: self.deliveries(state), what=f'a delivery that is {state}')
+        """Returns the only delivery in that state, as soon as there is one. On PostgreSQL an attempt
+        of a server that was killed is repeated after 20 s."""
+        wait_for(lambda: self.deliveries(state), 60, f'a delivery that is {state}')
         (one,) = self.deliveries(state)
         return one
 

@@ -11,7 +11,7 @@ import unittest
 
 from acp import Programs
 from cli import Terminal
-from dormouse import Alone, environment, main, run, wait_for
+from dormouse import OnDisk, environment, main, run, wait_for
 
 
 class Start(unittest.TestCase):
@@ -34,7 +34,7 @@ class Start(unittest.TestCase):
         return str(path)
 
     def serve(self, *arguments, **named):
-        server = Alone(*arguments, env={'PATH': self.path, 'HOME': str(self.folder)}, **named)
+        server = OnDisk(*arguments, env={'PATH': self.path, 'HOME': str(self.folder)}, **named)
         self.addCleanup(server.clean)
         return server
 

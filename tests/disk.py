@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 import pytest
-from dormouse import BINARY, Case, Server, environment, main, run, wait_for
+from dormouse import BINARY, Case, OnDisk, environment, main, run, wait_for
 
 # Mounting may need a user namespace, which only a single-threaded process can enter.
 pytestmark = pytest.mark.own_process
@@ -43,7 +43,7 @@ class Disk(Case):
         mounted = mount('-t', 'tmpfs', '-o', f'size={ROOM}', 'none', self.place)
         self.assertEqual(mounted.returncode, 0, mounted)
         self.addCleanup(self.unmount)
-        self.server = Server(directory=pathlib.Path(self.place, 'data'))
+        self.server = OnDisk(directory=pathlib.Path(self.place, 'data'))
         self.addCleanup(self.server.clean)
 
     def unmount(self):
@@ -172,7 +172,7 @@ class DiskOfAnIndex(Case):
     """Only the folder of the files of --index files is on the small disk."""
 
     def setUp(self):
-        self.server = Server('--store', 'sqlite', '--index', 'files', start=False)
+        self.server = OnDisk('--index', 'files', start=False)
         self.addCleanup(self.server.clean)
         self.place = pathlib.Path(self.server.directory, 'storage')
         self.place.mkdir(parents=True, mode=0o700)

@@ -210,7 +210,8 @@ class Server(Stored):
         if self.ahead:
             self._clock_moved()
         self.token = pathlib.Path(self.directory, 'token').read_text().strip()
-        if BESIDE and type(self) is Server and self.store:
+        # A test that names the store starts all servers that it needs.
+        if BESIDE and type(self) is Server and self.store and '--store' not in self.arguments:
             self._start_beside()
         if self.client:
             self.client.close()
@@ -220,8 +221,7 @@ class Server(Stored):
     def _start_beside(self):
         if not self.beside:
             self.beside = Beside(start=False)
-        named = [] if '--store' in self.arguments else ['--store', self.store, '--relaxed']
-        self.beside.arguments = [*self.arguments, *named]
+        self.beside.arguments = [*self.arguments, '--store', self.store, '--relaxed']
         self.beside.store = self.store
         self.beside.environment = self.environment
         self.beside.ahead = self.ahead
@@ -476,6 +476,14 @@ class Beside(Server):
 class Alone(Server):
     """A server without another one beside it, whatever the store: for tests of what one server has
     to itself, such as its programs, its memory and its connections."""
+
+
+class OnDisk(Alone):
+    """A server with an SQLite database of its own, whatever the store: for tests of its disk, and
+    of what a server with a database that others may share leaves out."""
+
+    def __init__(self, *arguments, **named):
+        super().__init__('--store', 'sqlite', *arguments, **named)
 
 
 class Case(unittest.TestCase):

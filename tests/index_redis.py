@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import threading
 
-from dormouse import Case, Server, leave_out, main, run, wait_for
+from dormouse import Alone, Case, leave_out, main, run, wait_for
 
 PROGRAM = shutil.which('redis-server')
 PREFIX = 'dormouse:pending:'
@@ -92,12 +92,13 @@ class Redis:
 
 
 class RedisCase(Case):
+    # Of several servers one writes the keys, and says so: each test has one.
     options = ()
 
     def setUp(self):
         self.redis = Redis(*self.options)
         self.addCleanup(self.redis.clean)
-        self.server = Server('--index', self.redis.url)
+        self.server = Alone('--index', self.redis.url)
         self.addCleanup(self.server.clean)
         wait_for(lambda: self.server.get('/readyz').status == 200, what='readiness')
 
@@ -209,8 +210,9 @@ class IndexRedis(RedisCase):
 
 
 class IndexRedisStart(Case):
+    kind = Alone
     def setUp(self):
-        self.server = Server(start=False)
+        self.server = Alone(start=False)
         self.addCleanup(self.server.clean)
 
     def refused(self, *words):
@@ -230,7 +232,7 @@ class IndexRedisStart(Case):
         self.assertIn('malformed port', self.refused('redis://h:x'))
 
     def test_server_starts_without_its_redis(self):
-        self.server = Server('--index', 'redis+unix:///nonexistent/redis.sock')
+        self.server = Alone('--index', 'redis+unix:///nonexistent/redis.sock')
         self.addCleanup(self.server.clean)
         wait_for(lambda: self.server.get('/readyz').status == 200, what='readiness')
         (index,) = self.server.get('/api/doctor')['indexes']
@@ -242,7 +244,7 @@ class IndexRedisStart(Case):
             taken = []
             thread = threading.Thread(target=lambda: taken.append(silent.accept()), daemon=True)
             thread.start()
-            self.server = Server('--index', f'redis://127.0.0.1:{silent.getsockname()[1]}')
+            self.server = Alone('--index', f'redis://127.0.0.1:{silent.getsockname()[1]}')
             self.addCleanup(self.server.clean)
             self.server.create('deploy A')
             wait_for(lambda: self.server.get('/api/doctor')['indexes'][0]['state'] == 'failed',

@@ -72,7 +72,8 @@ class Scenarios(Mail):
         answer = self.mail(**{'from': alice, 'to': bob, 'text': 'hello?'})
         self.assertEqual(answer.status, 202, answer)
         self.assertEqual(answer.json['receivers'][0]['status'], 'failed')
-        bounced = [e for e in self.server.events(alice) if e['type'] == 'mail_bounced']
+        bounced = wait_for(lambda: [e for e in self.server.events(alice)
+                                    if e['type'] == 'mail_bounced'], what='the report')
         self.assertEqual([e['data']['error']['code'] for e in bounced], ['wrong_state'])
         self.assertEqual(self.server.session(alice)['activity']['type'], 'idle')
         self.assertProblem(self.mail(to=bob, text='x'), 409, 'wrong_state')

@@ -37,7 +37,8 @@ class State(Mail):
         self.server.post(f'/api/sessions/{bob}/end', {})
         body = {'from': alice, 'to': ['carol', bob], 'text': 'hello', 'resume': False}
         mail = self.assertStatus(self.mail(**body), 202)['id']
-        self.assertEqual(self.fates(mail), {carol: 'delivered', bob: 'failed'})
+        wait_for(lambda: self.fates(mail) == {carol: 'delivered', bob: 'failed'},
+                 what='both reports')
         self.server.restart()
         wait_for(lambda: self.fates(mail)[carol] == 'read', what='it is read')
         (item,) = self.sent(alice)['items']

@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import threading
 
-from dormouse import Case, Client, Server, main, wait_for
+from dormouse import Alone, Case, Client, Server, main, wait_for
 from npm import install
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -74,6 +74,7 @@ class Mcp(Case):
 
 
 class Talking(Mcp):
+    kind = Alone  # a session of the protocol and its streams belong to one server
     def test_initialize_begins_a_session_of_the_version(self):
         for version in ('2025-03-26', '2025-06-18', '2025-11-25'):
             session, result = self.begin(version)
@@ -196,6 +197,7 @@ class Stateless(Mcp):
 
 
 class Waits(Mcp):
+    kind = Alone  # a session of the protocol and its streams belong to one server
     def test_permission_is_streamed_with_progress(self):
         session, _ = self.begin()
         stream = self.stream('approve', session, meta={'progressToken': 'p'}, tool_name='Bash',

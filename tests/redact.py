@@ -118,8 +118,13 @@ class Everywhere(Redacting):
     def messages_with(self, session, text):
         return [m['id'] for m in self.server.messages(session) if text in json.dumps(m)]
 
+    def streamed(self, path, until):
+        with Events(self.server, path) as stream:
+            return repr([f.data for f in stream.until(lambda f: f.event == until)])
+
     def test_content_is_in_no_file_and_no_answer(self):
         session, call = self.with_secret()
+        self.assertIn(SECRET, self.streamed('/api/events?project=*', 'submitted'))
         self.server.prompt(session, 'and now?')
         before = self.seqs(session)
         found = self.messages_with(session, SECRET)
@@ -135,9 +140,8 @@ class Everywhere(Redacting):
         if not self.server.store:
             self.assertEqual(self.files_with(SECRET), [])
         self.assertIn('[removed by first on ', self.server.session(session)['title'])
-        with Events(self.server, f'/api/sessions/{session}/events?after=0') as stream:
-            frames = stream.until(lambda f: f.event == 'redacted')
-        self.assertNotIn(SECRET, repr([f.data for f in frames]))
+        for path in (f'/api/sessions/{session}/events?after=0', '/api/events?project=*'):
+            self.assertNotIn(SECRET, self.streamed(path, 'redacted'))
         self.continues(session)
         self.copies_are_clean(session)
 

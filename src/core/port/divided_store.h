@@ -105,6 +105,7 @@ public:
     [[nodiscard]] Result<FeedPage> feed(Projects const& projects, std::uint64_t after,
                                         std::size_t max_bytes) override;
     [[nodiscard]] Result<std::uint64_t> feed_head() override;
+    [[nodiscard]] Result<std::uint64_t> feed_limit() override;
 
     [[nodiscard]] Result<std::vector<SessionRow>> all_sessions(std::uint64_t after,
                                                                std::uint32_t limit) override;

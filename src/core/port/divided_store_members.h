@@ -251,6 +251,10 @@ template <class Self> Result<std::uint64_t> DividedStore<Self>::feed_head() {
     return self().reading([&](auto& half) { return half.feed_head(); });
 }
 
+template <class Self> Result<std::uint64_t> DividedStore<Self>::feed_limit() {
+    return self().reading([&](auto& half) { return half.feed_limit(); });
+}
+
 template <class Self>
 Result<std::vector<SessionRow>> DividedStore<Self>::all_sessions(std::uint64_t after,
                                                                  std::uint32_t limit) {

@@ -168,13 +168,22 @@ void FeedStreams::send_objects(ReaderPtr const& reader, port::FeedPage page) {
 
 // Returns null if the append cannot be read.
 std::shared_ptr<std::string const> FeedStreams::frames(port::FeedRow const& row) {
-    if (auto const kept = frames_.find(row.n); kept != frames_.end()) return kept->second;
+    if (auto const kept = frames_.find(row.n); kept != frames_.end()) {
+        if (kept->second.read == row.frame.bytes) return kept->second.sent;
+        forget(kept);
+    }
     auto const events = feed_events(row);
     if (!events) return nullptr;
     auto const bytes = std::make_shared<std::string const>(frames_of(row.n, *events));
-    frames_.emplace(row.n, bytes);
-    if (frames_.size() > frames_kept) frames_.erase(frames_.begin());
+    kept_bytes_ += row.frame.bytes.size() + bytes->size();
+    frames_.emplace(row.n, Kept{row.frame.bytes, bytes});
+    while (frames_.size() > frames_max || kept_bytes_ > kept_bytes_max) forget(frames_.begin());
     return bytes;
+}
+
+void FeedStreams::forget(std::map<std::uint64_t, Kept>::iterator kept) {
+    kept_bytes_ -= kept->second.read.size() + kept->second.sent->size();
+    frames_.erase(kept);
 }
 
 }  // namespace dormouse::http

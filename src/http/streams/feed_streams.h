@@ -56,23 +56,31 @@ private:
         std::shared_ptr<Family> family = {};
     };
     using ReaderPtr = std::shared_ptr<Reader>;
+    // What readers of an append share. A redaction replaces its frame, so `sent` is valid only for
+    // the frame that it was made from.
+    struct Kept {
+        std::string read;
+        std::shared_ptr<std::string const> sent;
+    };
 
     void pump(ReaderPtr const& reader);
     void take(ReaderPtr const& reader, Result<port::FeedPage> page);
     void send_objects(ReaderPtr const& reader, port::FeedPage page);
     void sent(ReaderPtr const& reader, std::uint64_t next, bool more);
     [[nodiscard]] std::shared_ptr<std::string const> frames(port::FeedRow const& row);
+    void forget(std::map<std::uint64_t, Kept>::iterator kept);
 
     static constexpr std::size_t page_bytes = std::size_t{256} << 10;
     static constexpr std::size_t queued_max = std::size_t{512} << 10;
-    static constexpr std::size_t frames_kept = 256;
+    static constexpr std::size_t frames_max = 256;
+    static constexpr std::size_t kept_bytes_max = std::size_t{8} << 20;
 
     port::Loop& loop_;
     port::Journal& journal_;
     runner::Runner& runner_;
     std::vector<ReaderPtr> readers_;
-    // The newest appends as bytes by position, shared between readers.
-    std::map<std::uint64_t, std::shared_ptr<std::string const>> frames_;
+    std::map<std::uint64_t, Kept> frames_;  // of the newest appends that were sent, by position
+    std::size_t kept_bytes_ = 0;
     bool woken_ = false;
     Scope scope_;
 };

@@ -164,9 +164,9 @@ std::optional<Position> Position::parse(std::string_view text) {
 }
 
 Result<bool> has(port::Store& store, Position const& position) {
-    auto const head = store.feed_head();
-    if (!head) return std::unexpected(head.error());
-    if (*head < position.next) return false;
+    auto const limit = store.feed_limit();
+    if (!limit) return std::unexpected(limit.error());
+    if (*limit < position.next) return false;
     if (position.row == 0) return position.next == 0;
     auto const project = store.project_of(position.session);
     if (!project) return std::unexpected(project.error());

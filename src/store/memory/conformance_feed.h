@@ -78,6 +78,7 @@ TEST_P(StoreConformance, Feed_AfterReopen_ContinuesCounting) {
     auto const head = store().feed_head().value();
     reopen();
     EXPECT_EQ(store().feed_head().value(), head);
+    EXPECT_GE(store().feed_limit().value(), head);
     commit_one(create(2, "acme"));
     EXPECT_EQ(rows_of(store().feed("acme", head, 1'000'000).value()), "2/1");
 }

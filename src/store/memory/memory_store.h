@@ -150,6 +150,7 @@ public:
     [[nodiscard]] Result<port::FeedPage> feed(port::Projects const& projects, std::uint64_t after,
                                               std::size_t max_bytes) override;
     [[nodiscard]] Result<std::uint64_t> feed_head() override;
+    [[nodiscard]] Result<std::uint64_t> feed_limit() override { return feed_head(); }
     [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& create_key) override;
     [[nodiscard]] Result<std::vector<port::OutboxRow>> due_messages(std::string const& kind,
                                                                     Time until,

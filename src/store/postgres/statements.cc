@@ -271,6 +271,10 @@ constexpr auto reads = in_order<Read>({
     {Read::feed_head,
      "SELECT greatest((SELECT max(n) FROM feed WHERE n <= $1::bigint), least($1,"
      " (SELECT value FROM meta WHERE name = 'feed_floor'))), " TIMELINE},
+    // A writer that is gone has no row any more.
+    {Read::feed_limit,
+     "SELECT greatest((SELECT max(n) FROM writers), (SELECT max(n) FROM feed),"
+     " (SELECT value FROM meta WHERE name = 'feed_floor'))"},
     {Read::due_messages,
      POST_COLUMNS "FROM posts o" POST_SENDER "WHERE o.state = 0 AND o.kind = $1 AND o.next_at <= $2"
                   " ORDER BY o.next_at, o.no, o.seq, o.n LIMIT $3"},

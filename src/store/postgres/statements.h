@@ -76,6 +76,7 @@ enum class Read : std::uint8_t {
     feed_bounds,
     feed,
     feed_head,
+    feed_limit,
     due_messages,
     due_by_target,
     post,

@@ -173,6 +173,7 @@ public:
     [[nodiscard]] Result<port::FeedPage> feed(port::Projects const& projects, std::uint64_t after,
                                               std::size_t max_bytes) override;
     [[nodiscard]] Result<std::uint64_t> feed_head() override { return store_->feed_head(); }
+    [[nodiscard]] Result<std::uint64_t> feed_limit() override { return store_->feed_limit(); }
     [[nodiscard]] Result<std::vector<port::SessionRow>> all_sessions(std::uint64_t after,
                                                                      std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::SessionHead>> heads(std::uint64_t after,

@@ -92,8 +92,10 @@ void answer_wanted(Api& api, ExchangePtr const& x, Wanted wanted) {
         return x->fail(bad_value("?view", "must be events or objects"));
     wanted.after = *after;
     wanted.objects = view == "objects";
-    auto head = [](port::FeedStore& store) { return store.feed_head(); };
-    port::ask(api.services().journal, head,
+    auto bound = [now](port::FeedStore& store) {
+        return now ? store.feed_head() : store.feed_limit();
+    };
+    port::ask(api.services().journal, bound,
               [&api, x, wanted = std::move(wanted), now](Result<std::uint64_t> newest) mutable {
                   if (!newest) return x->fail(newest.error());
                   if (now) wanted.after = *newest;

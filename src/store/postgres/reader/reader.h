@@ -126,6 +126,7 @@ public:
                                               std::size_t max_bytes,
                                               std::optional<std::int64_t> without = {});
     [[nodiscard]] Result<std::uint64_t> feed_head();
+    [[nodiscard]] Result<std::uint64_t> feed_limit();
     // As feed() of all projects without the entries of a slot; -1: of all. `gone` also if another
     // database has taken over since the last call, or since the first feed_head().
     [[nodiscard]] Result<port::FeedPage> others(std::uint64_t after, std::size_t max_bytes,

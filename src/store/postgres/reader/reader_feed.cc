@@ -82,6 +82,13 @@ Result<std::uint64_t> Reader::feed_head() {
     return static_cast<std::uint64_t>(rows->integer(0, 0));
 }
 
+// The horizon falls when a writer whose newest number is small begins a call, so it is no limit.
+Result<std::uint64_t> Reader::feed_limit() {
+    auto const rows = ask(Call{sql(Read::feed_limit)});
+    if (!rows) return std::unexpected(rows.error());
+    return static_cast<std::uint64_t>(rows->integer(0, 0));
+}
+
 // A standby that was promoted may lack the newest entries: then their numbers are used again, and
 // the numbers that a process has read are not places in this feed.
 Result<port::FeedPage> Reader::others(std::uint64_t after, std::size_t max_bytes,

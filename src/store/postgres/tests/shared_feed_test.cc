@@ -60,6 +60,30 @@ TEST_F(SharedFeed, EntriesAboveAWriterInACall_AreWithheld) {
     EXPECT_THAT(rows_of(*b_, place), testing::ElementsAre("1/1", "2/1", "2/2"));
 }
 
+// A writer whose newest number is small withholds what readers have seen before.
+TEST_F(SharedFeed, LimitOfReaders_DoesNotFallWhileAnIdleWriterBeginsACall) {
+    write(*b_, create(2, "acme"));
+    write(*a_, create(1, "acme"));
+    write(*a_, append(1, 1));
+    std::uint64_t after = 0;
+    ASSERT_THAT(rows_of(*b_, after), testing::SizeIs(3));
+    auto slow = in_schema();
+    ASSERT_TRUE(slow.script("BEGIN", seconds(5)));
+    ASSERT_TRUE(
+        slow.script("SELECT pg_advisory_xact_lock('writers'::regclass::oid::int, "
+                    "(SELECT slot::int FROM writers WHERE epoch = " +
+                        std::to_string(b_->epoch()) + "))",
+                    seconds(5)));
+    EXPECT_LT(a_->feed_head().value(), after);
+    EXPECT_GE(a_->feed_limit().value(), after);
+    auto place = after;
+    EXPECT_THAT(rows_of(*a_, place), testing::IsEmpty());
+    EXPECT_EQ(place, after);
+    ASSERT_TRUE(slow.script("COMMIT", seconds(5)));
+    EXPECT_EQ(a_->feed_head().value(), after);
+    EXPECT_EQ(a_->feed_limit().value(), after);
+}
+
 // The entries of the former primary that the standby lacks have numbers that readers know: entries
 // with the same numbers would be passed over.
 TEST_F(SharedFeed, PromotedStandbyWithoutTheNewestEntries_GivesLargerNumbers) {

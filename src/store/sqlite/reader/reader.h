@@ -72,6 +72,7 @@ public:
     [[nodiscard]] Result<port::FeedPage> feed(port::Projects const& projects, std::uint64_t after,
                                               std::size_t max_bytes);
     [[nodiscard]] Result<std::uint64_t> feed_head();
+    [[nodiscard]] Result<std::uint64_t> feed_limit() { return feed_head(); }
     [[nodiscard]] Result<std::vector<port::NewestFrame>> newest(
         std::span<SessionId const> sessions);
     [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& create_key);
