@@ -181,9 +181,11 @@ bool still_there(State const& state, Redact const& c) {
 
 }  // namespace
 
-// What was planned on other frames would bring back what has been removed from them.
+// What was planned on other frames would bring back what has been removed from them. Frames that
+// another process appended are not known here yet.
 Result<Answer> handle(Decider& d, Redact const& c) {
-    bool const meets = c.base == d.state.base.through && c.redacted == d.state.redacted;
+    bool const meets =
+        c.base == d.state.base.through && c.redacted == d.state.redacted && c.head <= d.state.head;
     if (!meets || !still_there(d.state, c)) return changed_since();
     Redacted what = c.what;
     what.by = d.command.by;

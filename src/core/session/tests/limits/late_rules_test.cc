@@ -118,6 +118,18 @@ TEST_F(LateRules, CutHistory_GivesTheBytesOfItsArtifactsBack) {
     EXPECT_EQ(cut.artifact_bytes, 40U);
 }
 
+// It was planned on events that another process appended.
+TEST_F(LateRules, Redaction_PlannedOnNewerEvents_IsNotDecided) {
+    (void)create();
+    (void)prompt("please");
+    Redact redact;
+    redact.what.message = 2;
+    redact.head = state.head + 1;
+    EXPECT_EQ(said(when(redact)), "precondition_failed");
+    redact.head = state.head;
+    EXPECT_EQ(types(when(redact)), "redacted");
+}
+
 TEST_F(LateRules, EarlyResultOfAToolWithAWebhook_IsSentToIt) {
     CallSpec spec = job();
     spec.terms.webhook_url = "https://example.com/done";
