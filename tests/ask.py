@@ -44,6 +44,18 @@ class Asked(Case):
         return client
 
 
+class Lists(Asked):
+    def test_page_of_long_calls_ends_after_some_mebibytes(self):
+        made = {self.ask(tool='deploy', arguments={'x': 'y' * 60_000})['pendingID']
+                for _ in range(150)}
+        for status in ('', '&status=waiting'):
+            path = f'/async-tool/pending?limit=200{status}'
+            first = self.server.get(path)
+            self.assertLess(len(first['items']), 150)
+            self.assertIsNotNone(first['next'])
+            self.assertEqual({one['id'] for one in self.server.items(path)}, made)
+
+
 class Outcomes(Asked):
     def test_approval_is_shown_as_any_call_and_completes_its_session(self):
         asked = self.ask(tool='deploy', arguments={'version': '4.2'})

@@ -278,6 +278,11 @@ class Refusals(Raw):
                     self.assertIn(answer.status, (400, 401, 404, 429))
                     self.assertNotIn(b'items', answer.raw)
 
+    def test_long_queries_are_refused(self):
+        many = '&'.join(f'a{i}' for i in range(101))
+        for path in ('/sign-in/oidc/callback', '/api/agents'):
+            self.assertProblem(self.server.new_client().get(f'{path}?{many}'), 400, 'bad_value')
+
     def test_paths_that_climb_lead_nowhere(self):
         """3.17: ids and file names that are paths, in every spelling, on routes that have one."""
         ups = ('..', '%2e%2e', '.%2e', '%252e%252e', '..;', '....', '%c0%ae%c0%ae', '..%00')

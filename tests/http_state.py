@@ -323,6 +323,16 @@ class Paging(Contract):
                 return items, sizes
             cursor = f'&cursor={page["next"]}'
 
+    def test_page_of_long_messages_ends_after_some_mebibytes(self):
+        session = self.server.create()['id']
+        for number in range(6):
+            self.server.prompt(session, f'{number} ' + 'x' * 1_000_000)
+        items, sizes = self.walk(f'/api/sessions/{session}/messages', 200)
+        texts = [one['parts'][0]['text'] for one in items]
+        self.assertEqual([text.split()[0] for text in texts[::2]], [str(n) for n in range(6)])
+        self.assertEqual(len(texts), 12)
+        self.assertGreater(len(sizes), 1)
+
     def test_every_list_in_pages_is_the_whole_list(self):
         for text in ('a', 'b', 'c'):
             self.server.create(text)

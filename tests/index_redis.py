@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import threading
 
-from dormouse import Alone, Case, leave_out, main, run, wait_for
+from dormouse import Alone, Case, OnDisk, leave_out, main, run, wait_for
 
 PROGRAM = shutil.which('redis-server')
 PREFIX = 'dormouse:pending:'
@@ -210,7 +210,7 @@ class IndexRedis(RedisCase):
 
 
 class IndexRedisStart(Case):
-    kind = Alone
+    kind = OnDisk  # an index that the configuration names stays beside another --store
     def setUp(self):
         self.server = Alone(start=False)
         self.addCleanup(self.server.clean)

@@ -218,6 +218,21 @@ class Notifications(Mailed):
         # bob has another project, carol only reads
         self.assertEqual(len(self.server.items('/api/deliveries')), 1)
 
+    def test_too_many_links_leave_room_for_tokens(self):
+        if self.server.store:
+            self.skipTest('writes to the tables of SQLite')
+        self.server.while_down(
+            'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) '
+            "INSERT INTO tokens SELECT 'tok_' || i, 'link', 'x', 'read', '[]', '[]', "
+            "CAST(printf('%032d', i) AS BLOB), 1, NULL FROM n")
+        call = self.ask()
+        ((_, mail),) = self.smtp.wait(1)
+        content = mail.get_content()
+        self.assertIn(f'/a/{call["id"]}\n', content)
+        self.assertIn('once you are signed in', content)
+        self.assertNotIn('#dml_', content)
+        self.assertStatus(self.server.post('/api/tokens', {'name': 'ci', 'role': 'read'}), 201)
+
     def test_refused_mail_ends_busy_server_is_asked_again(self):
         self.smtp.answers['RCPT'] = '450 try later'
         self.ask()

@@ -4,7 +4,7 @@ and what is no longer kept is refused."""
 import http.client
 import json
 
-from dormouse import main
+from dormouse import Alone, main
 from mcp_http import Mcp
 
 
@@ -28,6 +28,7 @@ class Events(Mcp):
 
 
 class Resuming(Events):
+    kind = Alone  # the events of a stream are kept by the server that sent them
     def resume(self, session, last, token=None):
         connection = http.client.HTTPConnection('127.0.0.1', self.server.port, timeout=30)
         self.addCleanup(connection.close)

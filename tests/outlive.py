@@ -7,7 +7,7 @@ import pathlib
 import sys
 
 from acp import AGENT
-from dormouse import main, wait_for
+from dormouse import Alone, main, wait_for
 from tools_by_config import Tools
 
 
@@ -46,6 +46,8 @@ signal.sigtimedwait([], 600)  # what nobody ends is gone after the tests
 
 
 class Outlive(Tools):
+    kind = Alone  # whose processes are looked at
+
     def stubborn(self, name, then='sleep 600'):
         """Returns a shell line that writes down two process ids, one of which ignores signals."""
         pids = self.folder / f'{name}.pids'

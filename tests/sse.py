@@ -243,7 +243,8 @@ class Streams(Case):
             self.stream(session).close()
         (call,) = self.server.open_calls(session)
         self.assertStatus(self.server.result(call['id'], 'x'), 200)
-        self.assertEqual(len(self.journal(session)), self.server.at_rest(session)['seq'])
+        newest = self.server.at_rest(session)['seq']
+        self.assertEqual(len(self.journal(session)), newest)
 
     def test_many_readers_of_many_sessions(self):
         sessions = [self.server.create('deploy A')['id'] for _ in range(20)]

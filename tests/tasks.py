@@ -363,6 +363,26 @@ class Progress(Tasks):
         self.assertProblem(bad, 400, 'bad_value')
 
 
+    def test_events_of_children_among_those_of_many_others(self):
+        """To know whose they are, sessions are read: a limited number for each page."""
+        parent = self.server.create('hello')['id']
+        others = [self.server.create('hello')['id'] for _ in range(80)]
+        path = f'/api/sessions/{parent}/events?children=true&after='
+        cursor = self.assertStatus(self.server.get(path + 'now'), 200)['next']
+        for session in (*others, parent):
+            self.server.prompt(session, 'and now?')
+        found, pages = [], 0
+        while True:
+            page = self.assertStatus(self.server.get(path + cursor), 200).json
+            found, pages = found + page['items'], pages + 1
+            if page['next'] == cursor:
+                break
+            cursor = page['next']
+        self.assertEqual({e['sessionID'] for e in found}, {parent})
+        self.assertEqual(found[-1]['seq'], self.server.session(parent)['seq'])
+        self.assertGreater(pages, 2)
+
+
 class WhatUsersOfOthersReport(Tasks):
     """The five known complaints about background tasks of other systems, each as a regression test.
     """

@@ -13,7 +13,7 @@ import tempfile
 import threading
 
 import npm
-from dormouse import ROOT, Case, environment, leave_out, main, run, wait_for
+from dormouse import ROOT, Alone, Case, environment, leave_out, main, run, wait_for
 from tools_by_config import Service
 from webhook_peers import WHSEC, Receiver
 
@@ -465,6 +465,7 @@ class Unsampled(Traced):
 
 
 class Collectors(Traced):
+    kind = Alone  # each server reports what became of its spans
     telemetry = 'headers = { Authorization = { env = "OTLP_TOKEN", prefix = "Bearer " } }'
     env = {'OTLP_TOKEN': 'sesame-otlp'}
 

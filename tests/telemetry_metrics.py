@@ -7,11 +7,12 @@ import subprocess
 import threading
 
 import npm
-from dormouse import leave_out, main, wait_for
+from dormouse import Alone, leave_out, main, wait_for
 from telemetry import PEERS, Traced, attributes, without_empty
 
 
 class Metrics(Traced):
+    kind = Alone  # each server reports its own
     env = {'OTEL_METRICS_EXPORTER': 'otlp'}
 
     def metrics(self, report):

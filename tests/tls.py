@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-from dormouse import BINARY, Answer, Client, Server, environment, main, run, wait_for
+from dormouse import BINARY, Alone, Answer, Client, Server, environment, main, run, wait_for
 
 
 def certificate(folder, name='server'):
@@ -76,7 +76,7 @@ class Case(unittest.TestCase):
         file.write_text('[server]\n' + text)
         return str(file)
 
-    def server(self, text, kind=Server, **more):
+    def server(self, text, kind=Alone, **more):
         server = kind('--config', self.config(text), start=False, **more)
         self.addCleanup(server.clean)
         server.start()

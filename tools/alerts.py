@@ -26,8 +26,8 @@ class Alert:
 
 
 def grew(metric, window='15m'):
-    """A counter whose series appears with its first count: rate() alone misses that one."""
-    return f'(increase({metric}[{window}]) > 0 or {metric} unless {metric} offset {window})'
+    """A counter whose series may appear with its first count: rate() alone misses that one."""
+    return f'(increase({metric}[{window}]) > 0 or {metric} > 0 unless {metric} offset {window})'
 
 
 def share(part, whole, window='15m'):

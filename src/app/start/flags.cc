@@ -22,10 +22,8 @@ Result<void> apply_flags(cli::ServeOptions const& options, config::Server& serve
                          config::Store& store) {
     server.listen = options.listen.value_or(server.listen);
     if (options.store) {
-        store = {.url = *options.store,
-                 .node = std::move(store.node),
-                 .encryption_key = std::move(store.encryption_key),
-                 .indexes = std::move(store.indexes)};
+        store.url = *options.store;
+        store.secret_url.reset();
         if (auto right = check_store_flag(store); !right) return right;
     }
     if (!options.key_env.empty()) {

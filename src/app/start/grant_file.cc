@@ -1,13 +1,9 @@
 #include "app/start/grant_file.h"
 
+#include "backup/files.h"
 #include "http/resources/mcp/sign_in.h"
-#include "io/fd.h"
 #include "json/json.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -15,24 +11,6 @@
 #include <utility>
 
 namespace dormouse::app {
-namespace {
-
-// Writes a new file and renames it; readable by its owner only from the start.
-Result<void> replace(std::string const& file, std::string const& text) {
-    std::string const next = file + ".new";
-    auto const failed = [&] {
-        return fail(Code::store_unavailable, "cannot write " + next + ": " + std::strerror(errno));
-    };
-    io::Fd const fd(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    if (fd.get() < 0) return failed();
-    if (::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-        return failed();
-    if (::fsync(fd.get()) != 0) return failed();
-    if (::rename(next.c_str(), file.c_str()) != 0) return failed();
-    return {};
-}
-
-}  // namespace
 
 GrantFile::GrantFile(std::string const& directory) {
     if (directory.empty()) return;
@@ -59,7 +37,7 @@ Result<void> GrantFile::save(std::string const& server, Json const& grant) {
     json::Writer out;
     out.begin_object();
     for (auto const& [name, one] : grants_) out.member(name, one);
-    return replace(file_, out.end_object().take());
+    return backup::replace_file(file_, out.end_object().take());
 }
 
 mcp_client::SignInServices sign_in_services(std::string const& directory,

@@ -1,6 +1,7 @@
 #include "app/start/node_name.h"
 
 #include "app/parts/stores.h"
+#include "backup/files.h"
 #include "base/text/chars.h"
 #include "base/text/text.h"
 #include "io/clock.h"
@@ -57,14 +58,7 @@ Result<NodeName> node_name(config::Store const& store, std::string const& data) 
 
 Result<void> keep_node_name(NodeName const& name, std::string const& data) {
     if (name.stored) return {};
-    std::string const path = path_in(data);
-    std::ofstream file(path + ".new");
-    file << name.text << '\n';
-    file.close();
-    std::error_code error;
-    if (file) std::filesystem::rename(path + ".new", path, error);
-    if (file && !error) return {};
-    return fail(Code::store_unavailable, "cannot write " + path);
+    return backup::replace_file(path_in(data), name.text + "\n");
 }
 
 }  // namespace dormouse::app

@@ -149,6 +149,8 @@ struct GateDecided {
     // The standing rule that allowed it, and who made it; empty: the gate itself decided.
     std::string rule = {};
     Actor by = {};
+    // It changed the arguments, which the gates before it have not seen: they are asked again.
+    bool again = false;
 };
 
 // The call's next gate is not configured (rule 14). The call waits for it and runs nothing.

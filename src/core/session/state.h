@@ -64,6 +64,9 @@ struct Call {
     std::uint32_t step = 0;
     CallSpec spec;
     CallPhase phase = CallPhase::ready;
+    // The gate that made the arguments what they are, while those before it are asked again; it
+    // counts as passed. From 1 on; 0: none.
+    std::uint16_t edited_by = 0;
     std::uint32_t gates_passed = 0;
     // The answer to the gate's pause, until the gate decides.
     OptionalIndirect<Submission> decision = {};

@@ -2,6 +2,7 @@
 
 #include "base/text/text.h"
 #include "base/text/utf8.h"
+#include "json/json.h"
 #include "json/stored.h"
 #include "wire/post_fields.h"
 
@@ -220,6 +221,32 @@ std::optional<std::string> wrong(Json& value, bool repairs) {
     return std::nullopt;
 }
 
+// Why a session may not have these labels; empty: it may. Labels are in each of its snapshots, its
+// forks and every list of sessions.
+std::string wrong_labels(Json const& labels) {
+    constexpr std::size_t most = 64, name_bytes_max = 128;
+    constexpr std::size_t value_bytes_max = 4'096, bytes_max = 16'384;
+    std::size_t count = 0, bytes = 0;
+    std::string why;
+    json::View(labels).members([&](std::string_view name, json::View value) {
+        bytes += name.size() + value.raw().size();
+        if (value.kind() != json::Kind::string) why = "each label must be a string";
+        if (name.size() > name_bytes_max) why = "the name of a label must be at most 128 bytes";
+        if (value.raw().size() > value_bytes_max) why = "each label must be at most 4096 bytes";
+        ++count;
+    });
+    if (count > most) why = "must have at most 64 members";
+    if (why.empty() && bytes > bytes_max) why = "must be at most 16384 bytes together";
+    return why.empty() ? "" : "labels: " + why;
+}
+
+// A fork has those of its original.
+std::string wrong_labels(Command::Body const& body) {
+    if (auto const* c = std::get_if<Create>(&body); c && !c->fork) return wrong_labels(c->labels);
+    auto const* const c = std::get_if<Change>(&body);
+    return c && c->labels ? wrong_labels(*c->labels) : "";
+}
+
 // Finds the first invalid field, and why it is invalid.
 struct Inspect {
     bool repairs = false;  // texts are repaired
@@ -309,6 +336,7 @@ Result<void> admit(Command& command) {
     Fields<Inspect> const fields{inspect};
     fields.of("by", command.by);
     std::visit([&](auto& body) { fields(body); }, command.body);
+    if (inspect.why.empty()) inspect.why = wrong_labels(command.body);
     if (inspect.why.empty()) return {};
     auto instead = std::visit(Unusable{inspect.why}, command.body);
     if (!instead) return fail(Code::bad_value, inspect.why);

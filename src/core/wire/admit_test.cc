@@ -91,6 +91,32 @@ TEST(Admit, CallersCommand_EveryOtherValue_IsChecked) {
     EXPECT_TRUE(refusal(deliver).starts_with("parts"));
 }
 
+TEST(Admit, Labels_AreLimited) {
+    auto const labels = [](std::size_t count, std::size_t name, std::size_t value) {
+        json::Writer out;
+        out.begin_object();
+        for (std::size_t i = 0; i < count; ++i) {
+            std::string key = std::to_string(i);
+            key.resize(std::max(key.size(), name), 'k');
+            out.member(key, std::string(value, 'v'));
+        }
+        return out.end_object().json();
+    };
+    auto const refused = [](Json what) { return refusal(Change{{}, {}, std::move(what), {}}); };
+    EXPECT_EQ(refused(labels(64, 1, 1)), "");
+    EXPECT_EQ(refused(labels(3, 128, 4'000)), "");
+    EXPECT_EQ(refused(labels(65, 1, 1)), "labels: must have at most 64 members");
+    EXPECT_TRUE(refused(labels(1, 129, 1)).starts_with("labels: the name of a label"));
+    EXPECT_TRUE(refused(labels(1, 1, 4'097)).starts_with("labels: each label must be at most"));
+    EXPECT_TRUE(refused(labels(5, 1, 4'000)).starts_with("labels: must be at most 16384 bytes"));
+    EXPECT_TRUE(refused(Json::trusted(R"({"a":1})")).starts_with("labels: each label must be a"));
+    Create create;
+    create.labels = labels(65, 1, 1);
+    EXPECT_NE(refusal(create), "");
+    create.fork.emplace();
+    EXPECT_EQ(refusal(create), "") << "a fork of an older session";
+}
+
 TEST(Admit, Value_LineBreaksAndOuterSpaces_AreRemoved) {
     Command command;
     command.body = submit_of(Json::trusted(" {\n \"a\": 1\r\n} "));

@@ -185,7 +185,8 @@ inline constexpr auto rows<GateDecided> = std::tuple(
     maybe("arguments", &GateDecided::input), Derived([](GateDecided& e) {
         if (e.input) e.input_digest = sha256(json::canonical(*e.input));
     }),
-    maybe("rule", &GateDecided::rule), maybe("by", &GateDecided::by));
+    maybe("rule", &GateDecided::rule), maybe("by", &GateDecided::by),
+    maybe("again", &GateDecided::again));
 
 template <>
 inline constexpr auto rows<GateMissing> =

@@ -23,8 +23,17 @@ std::string read_token(std::filesystem::path const& file) {
     return token;
 }
 
+// Makes a new name in the folder durable. 0: done; else the error number.
+int sync_folder(std::filesystem::path const& folder) {
+    int const fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return errno;
+    int const error = ::fsync(fd) == 0 ? 0 : errno;
+    ::close(fd);
+    return error;
+}
+
 // Writes a new file and renames it, so that a reader never sees half of it; readable by its owner
-// only from the start.
+// only from the start. What is signed with it outlives a power cut, so it must, too.
 Result<void> write_token(std::filesystem::path const& file, std::string const& token) {
     auto const new_file = file.string() + ".new";
     int const fd = ::open(new_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -42,6 +51,9 @@ Result<void> write_token(std::filesystem::path const& file, std::string const& t
     if (error)
         return fail(Code::store_unavailable,
                     "cannot write " + file.string() + ": " + error.message());
+    if (int const unsynced = sync_folder(file.parent_path()); unsynced != 0)
+        return fail(Code::store_full,
+                    "cannot write " + file.string() + ": " + std::strerror(unsynced));
     return {};
 }
 

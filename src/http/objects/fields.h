@@ -207,6 +207,9 @@ template <Described S> [[nodiscard]] std::string object_text(S const& from) {
     return out.take();
 }
 
+// Bytes of the items of a page of any list, about; at least one item is on it.
+inline constexpr std::size_t list_bytes_max = std::size_t{8} << 20;
+
 // {"items":[…],"next":…}. Items are structs with rows, or the JSON of objects.
 template <std::ranges::input_range List>
 [[nodiscard]] std::string list_text(List const& items, std::optional<std::string> const& next) {

@@ -23,6 +23,7 @@
 #include "wire/admit.h"
 
 #include <algorithm>
+#include <set>
 
 namespace dormouse::http {
 
@@ -70,15 +71,16 @@ bool has_node(std::vector<port::NodeRow> const& nodes, Epoch epoch) {
 
 // A refused parameter would otherwise be ignored; of one that is given twice, one value would be.
 std::optional<Error> refuse_query(HttpRequest const& request, Route const& route) {
+    constexpr std::size_t parameters_max = 100;
+    if (request.query.size() > parameters_max)
+        return bad_value("?", "may have at most " + std::to_string(parameters_max) + " parameters");
     auto const known = words(route.query);
     bool const others = std::ranges::find(known, "*") != known.end();
-    for (auto it = request.query.begin(); it != request.query.end(); ++it) {
-        std::string const& name = it->first;
+    std::set<std::string_view> earlier;
+    for (auto const& [name, value] : request.query) {
         bool const named = std::ranges::find(known, name) != known.end();
         if (!named && !others) return unknown_field("?", name, known);
-        bool const again = std::any_of(request.query.begin(), it,
-                                       [&](auto const& earlier) { return earlier.first == name; });
-        if (again) return bad_value("?" + name, "is given twice");
+        if (!earlier.insert(name).second) return bad_value("?" + name, "is given twice");
     }
     return std::nullopt;
 }

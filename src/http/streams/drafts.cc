@@ -14,13 +14,13 @@ using namespace dormouse::session;
 Drafts::Part& Drafts::part_of(Draft& draft, port::Delta const& delta) {
     bool const same = !draft.parts.empty() && draft.parts.back().kind == delta.kind &&
                       draft.parts.back().call == delta.call;
-    if (!same)
-        draft.parts.push_back({.number = draft.begun++,
-                               .kind = delta.kind,
-                               .call = delta.call,
-                               .tool = delta.tool,
-                               .end = 0,
-                               .text = {}});
+    if (same) return draft.parts.back();
+    draft.parts.push_back({.number = draft.begun++,
+                           .kind = delta.kind,
+                           .call = delta.call,
+                           .tool = delta.tool,
+                           .end = 0,
+                           .text = {}});
     return draft.parts.back();
 }
 
@@ -55,7 +55,7 @@ void Drafts::keep(Draft& draft, Part& part, std::string_view text) {
     }
     part.text += text;
     draft.bytes += text.size();
-    draft.whole = draft.bytes <= bytes_max;
+    draft.whole = draft.bytes <= bytes_max && draft.parts.size() <= parts_max;
     if (!draft.whole) {
         for (Part& each : draft.parts) each.text = {};
     }

@@ -19,6 +19,7 @@ public:
     // The limit of one reply. A longer draft is not kept, and a reader that joins waits for the
     // durable reply.
     static constexpr std::size_t bytes_max = std::size_t{512} << 10;
+    static constexpr std::size_t parts_max = 1'000;  // texts of calls may come in turn
 
     // Adds the next piece of the session's reply and returns its frame `delta`.
     [[nodiscard]] std::string add(SessionId session, session::AskModel const& ask,

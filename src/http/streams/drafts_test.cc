@@ -109,6 +109,14 @@ TEST_F(DraftsTest, SoFar_DraftTooLong_IsEmptyAndOffsetsContinue) {
     EXPECT_EQ(so_far(), "text@0:a ");
 }
 
+TEST_F(DraftsTest, SoFar_ManyParts_IsEmptyAndTheyAreNotKept) {
+    for (std::size_t i = 0; i <= Drafts::parts_max; ++i)
+        (void)add(i % 2 == 0 ? Kind::text : Kind::reasoning, "x");
+    EXPECT_FALSE(drafts.whole(session));
+    EXPECT_EQ(so_far(), "");
+    EXPECT_EQ(add(Kind::reasoning, "y"), "reasoning@0:y ");
+}
+
 // What one process writes, at the readers of another one.
 class MirroredTest : public DraftsTest {
 protected:

@@ -71,8 +71,12 @@ Result<port::FeedPage> read_feed(port::Store& store, port::Projects const& proje
                                  std::uint64_t after, std::size_t max_bytes, Family* family) {
     auto page = store.feed(projects, after, max_bytes);
     if (!page || !family) return page;
-    if (auto const kept = family->keep(store, page->rows); !kept)
-        return std::unexpected(kept.error());
+    auto const decided = family->keep(store, page->rows);
+    if (!decided) return std::unexpected(decided.error());
+    if (*decided) {
+        page->next = **decided;
+        page->more = true;
+    }
     return page;
 }
 
@@ -133,8 +137,9 @@ void FeedStreams::take(ReaderPtr const& reader, Result<port::FeedPage> page) {
         return pump(reader);
     }
     for (port::FeedRow const& row : page->rows) {
-        auto const bytes = frames(row);
-        if (!bytes || !reader->out->send(bytes)) return reader->out->close();
+        // What a reader that is behind reads is its own, and counts in the bytes of its connection.
+        auto bytes = page->more ? own_frames(row) : frames(row);
+        if (!bytes || !reader->out->send(std::move(bytes))) return reader->out->close();
         reader->next = row.n;
     }
     sent(reader, page->next, page->more);
@@ -156,9 +161,8 @@ void FeedStreams::send_objects(ReaderPtr const& reader, port::FeedPage page) {
         reader->reading = false;
         if (!rows) return reader->out->close();
         for (std::size_t i = 0; i < rows->size(); ++i) {
-            auto const bytes =
-                std::make_shared<std::string const>(frames_of(places[i], (*rows)[i]));
-            if (!reader->out->send(bytes)) return reader->out->close();
+            auto bytes = std::make_shared<std::string const>(frames_of(places[i], (*rows)[i]));
+            if (!reader->out->send(std::move(bytes))) return reader->out->close();
             reader->next = places[i];
         }
         sent(reader, next, more);
@@ -166,15 +170,18 @@ void FeedStreams::send_objects(ReaderPtr const& reader, port::FeedPage page) {
     feed_objects(loop_, runner_, std::move(page.rows), scope_.guard(std::move(send)));
 }
 
-// Returns null if the append cannot be read.
+std::shared_ptr<std::string const> FeedStreams::own_frames(port::FeedRow const& row) {
+    auto const events = feed_events(row);
+    return events ? std::make_shared<std::string const>(frames_of(row.n, *events)) : nullptr;
+}
+
 std::shared_ptr<std::string const> FeedStreams::frames(port::FeedRow const& row) {
     if (auto const kept = frames_.find(row.n); kept != frames_.end()) {
         if (kept->second.read == row.frame.bytes) return kept->second.sent;
         forget(kept);
     }
-    auto const events = feed_events(row);
-    if (!events) return nullptr;
-    auto const bytes = std::make_shared<std::string const>(frames_of(row.n, *events));
+    auto bytes = own_frames(row);
+    if (!bytes) return nullptr;
     kept_bytes_ += row.frame.bytes.size() + bytes->size();
     frames_.emplace(row.n, Kept{row.frame.bytes, bytes});
     while (frames_.size() > frames_max || kept_bytes_ > kept_bytes_max) forget(frames_.begin());

@@ -67,6 +67,8 @@ private:
     void take(ReaderPtr const& reader, Result<port::FeedPage> page);
     void send_objects(ReaderPtr const& reader, port::FeedPage page);
     void sent(ReaderPtr const& reader, std::uint64_t next, bool more);
+    // Null if the append cannot be read. frames() gives what readers share.
+    [[nodiscard]] static std::shared_ptr<std::string const> own_frames(port::FeedRow const& row);
     [[nodiscard]] std::shared_ptr<std::string const> frames(port::FeedRow const& row);
     void forget(std::map<std::uint64_t, Kept>::iterator kept);
 

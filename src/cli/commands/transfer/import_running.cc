@@ -164,7 +164,10 @@ private:
 class At {
 public:
     At(Context const& context, std::string url) : global_(context.global), at_(remade(context)) {
-        if (global_.server.empty() && global_.context.empty()) global_.server = std::move(url);
+        if (!global_.server.empty() || !global_.context.empty()) return;
+        // A token goes to the server of its context only.
+        if (global_.login.url != url) global_.login = {};
+        global_.server = std::move(url);
     }
     At(At const&) = delete;
     At& operator=(At const&) = delete;

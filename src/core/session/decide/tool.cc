@@ -163,7 +163,10 @@ Result<Answer> handle(Decider& d, GateOutcome const& c) {
     Call const& call = found->second;
     if (gate_of(call) != c.gate) return done(d);
     if (auto const* allow = std::get_if<GateOutcome::Allow>(&c.what)) {
-        d.emit(GateDecided{call.no, c.gate, true, {}, allow->input, allow->input_digest});
+        bool const edits = allow->input && allow->input_digest != call.spec.input_digest;
+        GateDecided decided{call.no, c.gate, true, {}, allow->input, allow->input_digest};
+        decided.again = edits && call.gates_passed > 0;
+        d.emit(std::move(decided));
     } else if (auto const* deny = std::get_if<GateOutcome::Deny>(&c.what)) {
         d.emit(GateDecided{call.no, c.gate, false, deny->message, std::nullopt, {}});
     } else if (auto const* terms = std::get_if<PauseTerms>(&c.what)) {

@@ -188,12 +188,13 @@ struct Fold {
     void operator()(GateDecided const& e) const {
         if (!e.allowed) return close_call(state, e.call, event.seq);
         Call& call = call_of(state, e.call);
-        ++call.gates_passed;
         call.decision.reset();
-        if (e.input) {
-            call.spec.input = *e.input;
-            call.spec.input_digest = e.input_digest;
-        }
+        if (e.input) set_input(call, *e.input, e.input_digest);
+        if (e.again)
+            call.edited_by = static_cast<std::uint16_t>(std::exchange(call.gates_passed, 0) + 1);
+        else
+            ++call.gates_passed;
+        if (!e.again && call.gates_passed + 1 == call.edited_by) ++call.gates_passed;
         set_phase(state, call, CallPhase::ready);
     }
 
@@ -506,9 +507,17 @@ private:
         call.resumed = what;
         call.kept = pause_of(call).terms.state;
         if (!what.approved || what.arguments.is_null()) return;
-        call.spec.input = what.arguments;
-        call.spec.input_digest = what.arguments_digest;
+        set_input(call, what.arguments, what.arguments_digest);
         call.gates_passed = 0;
+    }
+    // A pause that was made from the former arguments is not theirs: the tool itself decides then.
+    static void set_input(Call& call, Json const& input, Sha256 const& digest) {
+        if (digest != call.spec.input_digest) {
+            call.spec.at_once = {};
+            call.edited_by = 0;
+        }
+        call.spec.input = input;
+        call.spec.input_digest = digest;
     }
 
     // Leaves the old phase before replacing the pause, whose deadline belongs to that phase.

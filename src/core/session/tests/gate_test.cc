@@ -48,6 +48,57 @@ TEST_F(GateTest, EditedArguments_AreSeenByTheNextGateAndTheTool) {
     EXPECT_EQ(call(1).spec.input_digest, sha256(edited.text()));
 }
 
+// Who allowed at an earlier gate saw other arguments.
+TEST_F(GateTest, EditAtALaterGate_AsksTheEarlierOnesAgainAndItselfNot) {
+    asks_for({gated(plain(), {"first", "second", "third"})});
+    Json const edited = json(R"({"to":"staging"})");
+    (void)gate(1, GateOutcome::Allow{});
+    auto const d = gate(1, GateOutcome::Allow{edited, sha256(edited.text())});
+    EXPECT_TRUE(first<GateDecided>(d).again);
+    EXPECT_EQ(find_effect<AskGate>()->gate, "first");
+    EXPECT_EQ(find_effect<AskGate>()->input, edited);
+    (void)gate(1, GateOutcome::Allow{});
+    EXPECT_EQ(find_effect<AskGate>()->gate, "third");
+    EXPECT_EQ(types(gate(1, GateOutcome::Allow{})), "gate_decided tool_started");
+    EXPECT_EQ(find_effect<RunTool>()->input, edited);
+}
+
+TEST_F(GateTest, EditThatChangesNothing_AsksNobodyAgain) {
+    asks_for({gated(plain(), {"first", "second"})});
+    (void)gate(1, GateOutcome::Allow{});
+    auto const& spec = call(1).spec;
+    auto const d = gate(1, GateOutcome::Allow{spec.input, spec.input_digest});
+    EXPECT_EQ(types(d), "gate_decided tool_started");
+}
+
+TEST_F(GateTest, EditAfterAnEdit_AsksAllOthersAgain) {
+    asks_for({gated(plain(), {"first", "second", "third"})});
+    Json const one = json(R"({"to":"one"})"), two = json(R"({"to":"two"})");
+    (void)gate(1, GateOutcome::Allow{});
+    (void)gate(1, GateOutcome::Allow{});
+    (void)gate(1, GateOutcome::Allow{one, sha256(one.text())});  // the third
+    EXPECT_EQ(find_effect<AskGate>()->gate, "first");
+    (void)gate(1, GateOutcome::Allow{});
+    EXPECT_EQ(find_effect<AskGate>()->gate, "second");
+    (void)gate(1, GateOutcome::Allow{two, sha256(two.text())});
+    EXPECT_EQ(find_effect<AskGate>()->gate, "first");
+    (void)gate(1, GateOutcome::Allow{});
+    EXPECT_EQ(find_effect<AskGate>()->gate, "third") << "it allowed other arguments";
+    (void)gate(1, GateOutcome::Allow{});
+    EXPECT_EQ(find_effect<RunTool>()->input, two);
+}
+
+// The tool decides anew: what it asked at once was made from the former arguments.
+TEST_F(GateTest, EditOfACallThatPausesAtOnce_RunsTheTool) {
+    CallSpec spec = gated(plain());
+    spec.at_once = pause_for(PauseReason::tool_result);
+    asks_for({spec});
+    Json const edited = json(R"({"for":"5s"})");
+    EXPECT_EQ(types(gate(1, GateOutcome::Allow{edited, sha256(edited.text())})),
+              "gate_decided tool_started");
+    EXPECT_EQ(find_effect<RunTool>()->input, edited);
+}
+
 TEST_F(GateTest, Ask_WaitsForAPersonWithoutADeadline) {
     asks_for({gated(job())});
     auto const d = gate(1, approval());

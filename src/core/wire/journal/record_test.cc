@@ -68,7 +68,7 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
 
 // Number of fields of each event, in the order of EventChoice.
 constexpr auto field_counts = std::to_array<std::size_t>(
-    {10, 13, 3, 5, 4, 7, 4, 3,  7,  4, 3,  4, 8, 2, 2, 3, 5, 4, 4, 3, 3, 2, 5, 7, 6, 5, 3, 4, 4,
+    {10, 13, 3, 5, 4, 7, 4, 3,  7,  4, 3,  4, 9, 2, 2, 3, 5, 4, 4, 3, 3, 2, 5, 7, 6, 5, 3, 4, 4,
      1,  1,  5, 2, 0, 1, 2, 13, 16, 2, 10, 5, 2, 3, 5, 5, 4, 5, 5, 6, 5, 3, 1, 2, 6, 6, 3, 18});
 static_assert(field_counts.size() == std::variant_size_v<EventChoice>);
 
@@ -234,6 +234,9 @@ void add_pause_events(AddEvent const& add) {
     add(GateAsked{pending(1), "first", rich_pause(), at(9'000)});
     add(GateDecided{9, "first", true, "", value, sha256(json::canonical(value))});
     add(GateDecided{9, "first", false, "denied: no", std::nullopt, {}});
+    GateDecided later{9, "second", true, "", value, sha256(json::canonical(value))};
+    later.again = true;
+    add(later);
     add(Submitted{receipt(SubmissionKind::decision, CallStatus::completed), edited_decision(),
                   trace});
     add(Submitted{receipt(SubmissionKind::result, CallStatus::completed), reported_result()});

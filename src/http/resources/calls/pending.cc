@@ -124,6 +124,14 @@ std::optional<Filter> read_filter(Api& api, ExchangePtr const& x) {
 struct Page {
     std::vector<std::string> items;
     std::optional<std::string> next;
+    std::size_t bytes = 0;  // of the items
+
+    void add(std::string item) {
+        bytes += item.size();
+        items.push_back(std::move(item));
+    }
+    // Whatever the limit of items: arguments can be a mebibyte each.
+    [[nodiscard]] bool full() const { return bytes > list_bytes_max; }
 };
 
 // `as_of`: with it, changedSince finds every later change.
@@ -247,9 +255,9 @@ Page page_of_session(ExchangePtr const& x, Snapshot const& snapshot, Filter cons
                 continue;
             if (filter.changed_since && !known.takes(*pause)) continue;
             if (!filter.takes(*pause, call->second.spec.tool, now)) continue;
-            if (page.items.size() == filter.limit) break;
-            page.items.push_back(shown(x, snapshot, *pause, now));
-            if (page.items.size() == filter.limit) page.next = pause->pending.text();
+            if (page.next) break;
+            page.add(shown(x, snapshot, *pause, now));
+            if (page.items.size() == filter.limit || page.full()) page.next = pause->pending.text();
         }
     }
     return page;
@@ -320,7 +328,7 @@ void gather_from(Gather& g, Snapshot const& snapshot, PendingId const& place) {
         bool const mine = pause.pending.generation == place.generation;
         bool const new_enough = !g.filter.changed_since || g.known.takes(pause);
         if (!mine || !new_enough || !g.filter.takes(pause, call->second.spec.tool, now)) continue;
-        g.page.items.push_back(shown(g.x, snapshot, pause, now));
+        g.page.add(shown(g.x, snapshot, pause, now));
     }
 }
 
@@ -336,8 +344,14 @@ void read_places(std::shared_ptr<Gather> const& g, std::span<PendingId const> pl
                  runner::Lane const* lane) {
     auto take = [g](std::size_t taken) {
         return [g, taken](Result<Snapshot> snapshot) {
-            for (std::size_t i = 0; i < taken; ++i, ++g->at) {
+            std::size_t const end = g->at + taken;
+            while (g->at < end && !g->page.full()) {
                 if (snapshot) gather_from(*g, *snapshot, g->places[g->at]);
+                ++g->at;
+            }
+            if (g->page.full() && g->at < g->places.size()) {
+                g->page.next = g->places[g->at - 1].text();
+                g->places.resize(g->at);
             }
             gather(g);
         };

@@ -1,3 +1,4 @@
+#include "http/objects/fields.h"
 #include "http/objects/objects.h"
 #include "http/resources/sessions/handlers.h"
 
@@ -18,6 +19,8 @@ namespace {
 
 // Bytes of the journal for each item, in the first read: a short message and the events around it.
 constexpr std::size_t item_bytes = 1024;
+// A page reads about this much of the journal, and more only for a single message.
+constexpr std::size_t read_max = std::size_t{32} << 20;
 
 struct HistoryPage {
     Api& api;
@@ -30,6 +33,7 @@ struct HistoryPage {
     std::size_t bytes = 0;   // of the journal, in the next read
     wire::History history;
     bool at_end = false;
+    std::size_t read = 0;  // bytes of the journal, about
     // Returns true if the page has all that it shows; called with the state after each read.
     std::function<bool(HistoryPage const&, State const&)> enough;
     std::function<void(HistoryPage const&, State const&)> answer;
@@ -40,7 +44,7 @@ void read_on(HistoryPagePtr const& page) {
     std::size_t const bytes = page->bytes;
     page->bytes = std::min(2 * bytes, runner::Runner::page_bytes);
     page->api.services().runner.read_page(
-        page->id, page->next, bytes, [page](Result<runner::Runner::Read> read) {
+        page->id, page->next, bytes, [page, bytes](Result<runner::Runner::Read> read) {
             if (!read) return page->x->fail(read.error());
             State const& state = read->lane->state();
             if (page->next > state.head + 1)
@@ -55,6 +59,7 @@ void read_on(HistoryPagePtr const& page) {
                 page->next = record->event.seq + 1;
             }
             page->at_end = page->next > state.head;
+            page->read += bytes;
             if (!page->at_end && !page->enough(*page, state)) return read_on(page);
             page->answer(*page, state);
         });
@@ -92,6 +97,7 @@ HistoryPagePtr begin(Api& api, ExchangePtr const& x) {
                                                      limit * item_bytes,
                                                      wire::History(*id),
                                                      false,
+                                                     0,
                                                      {},
                                                      {}});
 }
@@ -129,9 +135,14 @@ std::vector<wire::MessageView const*> messages_of(HistoryPage const& page) {
     return out;
 }
 
+// A page that would take more of the journal ends before its last message.
+bool is_cut(HistoryPage const& page) {
+    return !page.at_end && page.read >= read_max && messages_of(page).size() > 1;
+}
+
 bool enough_messages(HistoryPage const& page, State const& state) {
     std::size_t const before = copies(page);
-    if (before > page.limit) return true;
+    if (before > page.limit || is_cut(page)) return true;
     auto const messages = messages_of(page);
     if (before + messages.size() <= page.limit) return false;
     auto const shown = messages.begin() + static_cast<std::ptrdiff_t>(page.limit - before);
@@ -142,26 +153,30 @@ bool enough_messages(HistoryPage const& page, State const& state) {
 void answer_messages(HistoryPage const& page, State const& state) {
     json::Writer out;
     out.begin_object().key("items").begin_array();
-    std::size_t count = 0;
-    std::size_t index = 0;
+    std::size_t count = 0, index = 0, bytes = 0;
     std::optional<std::string> next;
     json::View(page.history.forked_messages()).elements([&](json::View message) {
         if (index++ < page.copied) return;
-        if (count == page.limit) {
+        if (count == page.limit || bytes > list_bytes_max) {
             if (!next) next = "c" + std::to_string(index - 1);
             return;
         }
         ++count;
+        bytes += message.raw().size();
         out.raw(message.raw());
     });
-    for (wire::MessageView const* message : messages_of(page)) {
+    auto const messages = messages_of(page);
+    auto const* const unread = is_cut(page) ? messages.back() : nullptr;
+    for (wire::MessageView const* message : messages) {
         if (next) break;
-        if (message->turn == 0) continue;  // mail that no request has shown: the inbox lists it
-        if (count++ == page.limit) {
+        if (message->turn == 0 && message != unread) continue;  // mail that no request has shown
+        if (count++ == page.limit || bytes > list_bytes_max || message == unread) {
             next = std::to_string(message->seq);
             break;
         }
-        out.raw(message_object(state, page.history, message->seq));
+        auto const object = message_object(state, page.history, message->seq);
+        bytes += object.size();
+        out.raw(object);
     }
     out.end_array().member("next", next);
     page.x->json(200, out.end_object().take());

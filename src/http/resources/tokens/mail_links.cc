@@ -21,13 +21,24 @@ namespace {
 
 constexpr Duration requested_life{10 * 60'000};
 constexpr Duration notified_life{std::int64_t{7} * 86'400'000};
+// Each attempt to send a mail makes a link, which lives on if the attempt fails. The rest of the
+// tokens stays for people who sign in.
+constexpr std::size_t links_max = Tokens::most / 2;
+
+bool may_link(Api& api) {
+    drop_expired(api);
+    Tokens const& tokens = api.services().gate.tokens();
+    if (tokens.size() < links_max) return true;
+    auto const all = tokens.all();
+    auto const is_link = [](PrincipalPtr const& one) { return one->row.kind == "link"; };
+    return static_cast<std::size_t>(std::ranges::count_if(all, is_link)) < links_max;
+}
 
 // Makes a link for the person, durably, and calls `then` with its URL.
 void make_link(Api& api, Person const& person, std::string const& next, Duration lives,
                port::Fn<void(Result<std::string>)> then) {
-    drop_expired(api);
-    if (api.services().gate.tokens().size() >= Tokens::most)
-        return then(fail(Code::overloaded, "there are 10,000 tokens; revoke some"));
+    if (!may_link(api) || api.services().gate.tokens().size() >= Tokens::most)
+        return then(fail(Code::overloaded, "there are too many links or tokens; revoke some"));
     port::TokenRow row{.kind = "link",
                        .name = person.name,
                        .role = std::string(text(person.role)),
@@ -125,11 +136,16 @@ void mail_notification(Api& api, std::string const& name, webhook::Notification 
     if (it.deadline)
         lives = std::clamp(Duration(*it.deadline - services.runner.now()), requested_life, lives);
     webhook::MailText text{.to = person->email, .subject = webhook::mail_subject(it), .id = id};
+    if (!may_link(api)) {  // the page asks who it is
+        text.body = webhook::mail_body(it, services.gate.base_url() + "/a/" + it.pending,
+                                       webhook::LeadsTo::page);
+        return send(api, std::move(text), std::move(done));
+    }
     make_link(api, *person, "/a/" + it.pending, lives,
               [&api, it, text = std::move(text),
                done = std::move(done)](Result<std::string> link) mutable {
                   if (!link) return done(std::unexpected(std::move(link.error())));
-                  text.body = webhook::mail_body(it, *link);
+                  text.body = webhook::mail_body(it, *link, webhook::LeadsTo::sign_in);
                   send(api, std::move(text), std::move(done));
               });
 }

@@ -146,7 +146,7 @@ void post_slack(Api& api, ExchangePtr const& x) {
         return x->fail(*error);
     auto const headers = [&x](std::string_view name) { return x->request.header(name); };
     auto const id = webhook::verify(webhook::Kind::slack, services.people.slack_secrets, headers,
-                                    x->request.body, services.runner.now());
+                                    x->request.body, services.clock.now());
     if (!id) {
         services.gate.count_bad_signature(x->request, source_name);
         return x->fail(id.error());

@@ -1,4 +1,5 @@
 #include "io/process/process.h"
+#include "io/process/unwritten.h"
 
 #include "io/asio.h"
 #include "io/process/guard.h"
@@ -53,8 +54,9 @@ public:
           output_(context, spawned.output.release()),
           error_(context, spawned.error.release()),
           side_(context, spawned.side.release()),
-          timer_(context),
-          to_write_(spec_.input) {}
+          timer_(context) {
+        to_write_.add(spec_.input);
+    }
 
     void watch(Done done) {
         done_ = std::move(done);
@@ -78,8 +80,8 @@ public:
     void write_input(std::string_view bytes) {
         if (over_ || !input_.is_open()) return;
         bool const idle = to_write_.empty();
-        to_write_ += bytes;
-        if (to_write_.size() - written_ > port::Processes::backlog_max) {
+        to_write_.add(bytes);
+        if (to_write_.rest().size() > port::Processes::backlog_max) {
             (void)flooded();
         } else if (idle) {
             write();
@@ -192,9 +194,7 @@ private:
     }
 
     void write() {
-        if (written_ == to_write_.size()) {
-            to_write_.clear();
-            written_ = 0;
+        if (to_write_.empty()) {
             if (!spec_.on_output) close(input_);
             return;
         }
@@ -205,20 +205,17 @@ private:
 
     void write_some() {
         if (to_write_.empty()) return;
-        std::string_view const rest = std::string_view(to_write_).substr(written_);
+        std::string_view const rest = to_write_.rest();
         ssize_t const put = ::write(input_.native_handle(), rest.data(), rest.size());
         if (put < 0 && errno != EAGAIN && errno != EINTR) {  // the program does not read it
             forget_input();
             return close(input_);
         }
-        if (put > 0) written_ += static_cast<std::size_t>(put);
+        if (put > 0) to_write_.take(static_cast<std::size_t>(put));
         write();
     }
 
-    void forget_input() {
-        to_write_.clear();
-        written_ = 0;
-    }
+    void forget_input() { to_write_.clear(); }
 
     void on_time() {
         if (!forced_) forced_ = ProcessEnd::How::timed_out;
@@ -301,8 +298,7 @@ private:
     Done done_;
     ProcessEnd end_;
     std::optional<ProcessEnd::How> forced_;  // why the host ended it
-    std::string to_write_;
-    std::size_t written_ = 0;  // of to_write_
+    Unwritten to_write_;
     std::size_t error_total_ = 0;
     bool terminating_ = false;
     bool silent_ = false;

@@ -16,7 +16,6 @@ namespace dormouse::runtime {
 namespace {
 
 constexpr std::size_t title_max = 1'000;
-constexpr std::size_t labels_max = 64;
 
 // Characters that a path of the HTTP interface can contain.
 bool is_name(std::string_view text) {
@@ -50,8 +49,6 @@ Result<void> check(NewSession const& session) {
                                      {"by", &session.by}}) {
         if (auto fits = check_utf8(name, *text); !fits) return fits;
     }
-    if (session.labels.size() > labels_max)
-        return fail(Code::bad_value, "labels must have at most 64 members");
     for (auto const& [name, value] : session.labels) {
         if (!valid_utf8(name) || !valid_utf8(value))
             return fail(Code::bad_value, "labels are not UTF-8");

@@ -86,14 +86,16 @@ std::string mail_subject(Notification const& it) {
     return headline(it) + ": " + what.substr(0, what.find('\n'));
 }
 
-std::string mail_body(Notification const& it, std::string const& link) {
+std::string mail_body(Notification const& it, std::string const& url, LeadsTo what) {
     std::string out = headline(it) + ".\n\n";
     if (!it.question.empty()) out += it.question + "\n\n";
     out += "Tool:      " + it.tool + "\nArguments: " + it.arguments + "\n";
     if (!it.digest.empty()) out += "Digest:    " + it.digest + "\n";
     if (!it.agent.empty()) out += "Agent:     " + it.agent + "\n";
     if (it.deadline) out += "Until:     " + utc_minute(*it.deadline) + "\n";
-    out += "\nAnswer here:\n\n" + link +
+    if (what == LeadsTo::page)
+        return out + "\nAnswer here, once you are signed in:\n\n" + url + "\n";
+    out += "\nAnswer here:\n\n" + url +
            "\n\nThe link works once, signs you in on the browser that opens it, and is for you "
            "alone:\ndo not forward this mail.\n";
     return out;

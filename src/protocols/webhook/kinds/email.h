@@ -21,8 +21,10 @@ struct MailText {
 // header.
 [[nodiscard]] std::string mail_content(MailText const& mail);
 
-// The subject and text of a notification by e-mail. `link` works once and signs its reader in.
+// A sign-in link works once and signs its reader in; the page asks who it is.
+enum class LeadsTo : std::uint8_t { sign_in, page };
+// The subject and text of a notification by e-mail.
 [[nodiscard]] std::string mail_subject(Notification const& it);
-[[nodiscard]] std::string mail_body(Notification const& it, std::string const& link);
+[[nodiscard]] std::string mail_body(Notification const& it, std::string const& url, LeadsTo what);
 
 }  // namespace dormouse::webhook
