@@ -16,16 +16,18 @@ class Keeping(Programs):
         return {path.stem for path in self.state.glob('*.folder')}
 
     def receiver(self):
-        """What deliveries call the agent; of several servers, only the named one has its program."""
-        node = self.server.get('/api/doctor')['nodes'][0]['name'] if self.server.store else None
-        return 'agent:fake' + (f'@{node}' if node else '')
+        """What deliveries call the agent; of several servers, only one has its program."""
+        if not self.server.store:
+            return 'agent:fake'
+        (node,) = [one['name'] for one in self.server.get('/api/nodes')['items']]
+        return f'agent:fake@{node}'
 
     def deliveries(self, state):
         return self.server.items(f'/api/deliveries?project=default&state={state}')
 
     def delivery(self, state):
-        """Returns the only delivery in that state, as soon as there is one. On PostgreSQL an attempt
-        of a server that was killed is repeated after 20 s."""
+        """Returns the only delivery in that state, as soon as there is one. On PostgreSQL an
+        attempt of a server that was killed is repeated after 20 s."""
         wait_for(lambda: self.deliveries(state), 60, f'a delivery that is {state}')
         (one,) = self.deliveries(state)
         return one

@@ -88,7 +88,7 @@ TEST_F(GateTest, EditAfterAnEdit_AsksAllOthersAgain) {
     EXPECT_EQ(find_effect<RunTool>()->input, two);
 }
 
-// The tool decides anew: what it asked at once was made from the former arguments.
+// The tool decides again: what it asked at once was made from the former arguments.
 TEST_F(GateTest, EditOfACallThatPausesAtOnce_RunsTheTool) {
     CallSpec spec = gated(plain());
     spec.at_once = pause_for(PauseReason::tool_result);
