@@ -215,7 +215,7 @@ def append_all(servers, session, count):
     links = [(Link(servers[n % len(servers)]), servers[n % len(servers)]) for n in range(BOTH)]
     def ask(link, server, number):
         body = json.dumps({'title': f'number {number}'}).encode()
-        link.asked.append(number)
+        link.in_flight.append(number)
         link.socket.sendall(request(server, 'PATCH', f'/api/sessions/{session}', body))
     begun = time.monotonic()
     for number, (link, server) in enumerate(links):

@@ -43,7 +43,7 @@ class Link:
         if self.encrypted:
             self.socket = trusting(server.cert).wrap_socket(self.socket,
                                                             server_hostname='127.0.0.1')
-        self.unread, self.asked = b'', collections.deque()
+        self.unread, self.in_flight = b'', collections.deque()
 
     def received(self):
         got = self.socket.recv(1 << 18)
@@ -71,7 +71,7 @@ class Link:
             body = self.unread[end + 4 : end + 4 + length]
             status = int(self.unread[9:12])
             self.unread = self.unread[end + 4 + length :]
-            yield status, body, self.asked.popleft()
+            yield status, body, self.in_flight.popleft()
 
 
 def ask_all(server, requests, connections=32, rate=None):
@@ -90,14 +90,14 @@ def ask_all(server, requests, connections=32, rate=None):
             link = idle.popleft() if idle else random.choice(links)
             due = begin + sent / rate if rate else now
             key, data = waiting.popleft()
-            link.asked.append((key, due))
+            link.in_flight.append((key, due))
             link.socket.sendall(data)
             sent += 1
         for ready, _ in selector.select(0.0005 if rate else 5):
             link = ready.data
             for status, body, (key, due) in link.answers():
                 done.append((status, body, key, (time.monotonic() - due) * 1000))
-            if not link.asked:
+            if not link.in_flight:
                 idle.append(link)
     for link in links:
         link.socket.close()

@@ -184,9 +184,9 @@ def cycle(server, count):
 
 def handshakes(server, count):
     """Requests of which each has its own connection."""
-    asked = request(server, 'GET', '/api/doctor?calls=1')
+    message = request(server, 'GET', '/api/doctor?calls=1')
     def ask(one):
-        return ask_all(server, [(one, asked)], 1)
+        return ask_all(server, [(one, message)], 1)
     before, begun = cpu_s(server.process.pid), time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(4) as threads:
         list(threads.map(ask, range(count)))

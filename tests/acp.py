@@ -77,7 +77,7 @@ class Programs(Contract):
     def of_type(self, session, kind):
         return [e['data'] for e in self.server.events(session) if e['type'] == kind]
 
-    def asked(self, session):
+    def permission(self, session):
         """Returns the permission that the session waits for."""
         wait_for(lambda: self.server.open_calls(session), what='permission')
         (call,) = self.server.open_calls(session)
@@ -128,7 +128,7 @@ class OnePrompt(Programs):
     def test_process_and_the_conversation_continue(self):
         session = self.create('one')
         self.assertStatus(self.server.prompt(session, 'two'), 200)
-        self.assertEqual(self.server.said(session), 'You said: two (3 messages)')
+        self.assertEqual(self.server.last_text(session), 'You said: two (3 messages)')
         self.assertEqual(len(self.log('initialize')), 1)
 
     def test_reported_cost_is_that_of_each_turn_and_survives_a_kill(self):
@@ -171,7 +171,7 @@ class OnePrompt(Programs):
     def test_title_set_meanwhile_stays(self):
         session = self.begin('ask once more')
         self.assertEqual(self.server.session(session)['title'], 'ask once more')
-        self.asked(session)
+        self.permission(session)
         self.server.call('PATCH', f'/api/sessions/{session}', {'title': 'Mine'})
         self.server.post(f'/api/sessions/{session}/cancel')
         self.ended(session)
@@ -180,7 +180,7 @@ class OnePrompt(Programs):
 
     def test_long_answer_is_whole(self):
         session = self.create('big 300000')
-        self.assertEqual(self.server.said(session), 'x' * 300000)
+        self.assertEqual(self.server.last_text(session), 'x' * 300000)
 
     def test_invalid_and_foreign_messages_are_ignored(self):
         session = self.create('junk')
@@ -224,7 +224,7 @@ class OnePrompt(Programs):
         self.assertEqual(turn['error']['code'], 'agent_refused')
         self.assertIn('no credit left', turn['error']['message'])
         self.assertStatus(self.server.prompt(session, 'hello'), 200)
-        self.assertIn('You said: hello', self.server.said(session))
+        self.assertIn('You said: hello', self.server.last_text(session))
 
     def test_cancel_stops_it(self):
         session = self.begin('hang')
@@ -232,7 +232,7 @@ class OnePrompt(Programs):
         self.assertStatus(self.server.post(f'/api/sessions/{session}/cancel'), 200)
         wait_for(lambda: self.log('cancel'), what='cancel')
         self.assertStatus(self.server.prompt(session, 'hello'), 200)
-        self.assertIn('You said: hello', self.server.said(session))
+        self.assertIn('You said: hello', self.server.last_text(session))
         self.assertNotIn('hang', self.log('prompt')[1]['text'])
         self.assertEqual(len(self.log('initialize')), 1)
 
@@ -290,7 +290,7 @@ class Deaths(Programs):
         session = self.create('vanish once')
         self.ended(session)
         self.assertEqual(self.prompts(), ['vanish once', 'vanish once'])
-        self.assertEqual(self.server.said(session), 'here again')
+        self.assertEqual(self.server.last_text(session), 'here again')
         (lost,) = self.of_type(session, 'detached')
         self.assertEqual(lost['error']['code'], 'agent_crashed')
 
@@ -360,7 +360,7 @@ class Deaths(Programs):
         session = self.create('one')
         self.server.restart()
         self.assertStatus(self.server.prompt(session, 'two'), 200)
-        self.assertEqual(self.server.said(session), 'You said: two (3 messages)')
+        self.assertEqual(self.server.last_text(session), 'You said: two (3 messages)')
         self.assertEqual(len(self.of_type(session, 'attached')), 2)
 
 
@@ -385,9 +385,9 @@ class Stateless(Programs):
         session = self.create('one')
         self.server.restart()
         self.assertStatus(self.server.prompt(session, 'two'), 200)
-        told = self.log('prompt')[1]['text']
-        self.assertIn('Previous conversation:\n\nuser: one\n\nassistant: You said: one', told)
-        self.assertIn('Continue from here.', told)
+        prompt = self.log('prompt')[1]['text']
+        self.assertIn('Previous conversation:\n\nuser: one\n\nassistant: You said: one', prompt)
+        self.assertIn('Continue from here.', prompt)
         first, second = self.of_type(session, 'attached')
         self.assertEqual((second['how'], second['told']), ('new', True))
         self.assertNotEqual(first['acpSessionID'], second['acpSessionID'])
@@ -405,12 +405,12 @@ class ShortMemory(Stateless):
         self.assertStatus(self.server.prompt(session, 'the second'), 200)
         self.server.restart()
         self.assertStatus(self.server.prompt(session, 'three'), 200)
-        told = self.log('prompt')[2]['text']
-        self.assertIn('[earlier messages are left out]', told)
-        self.assertIn('You said: the second', told)
-        self.assertNotIn('the first', told)
-        self.assertLess(len(told), 1000)
-        self.assertIn('The tool session_history of the MCP server dormouse reads them.', told)
+        prompt = self.log('prompt')[2]['text']
+        self.assertIn('[earlier messages are left out]', prompt)
+        self.assertIn('You said: the second', prompt)
+        self.assertNotIn('the first', prompt)
+        self.assertLess(len(prompt), 1000)
+        self.assertIn('The tool session_history of the MCP server dormouse reads them.', prompt)
 
     def test_omitted_history_is_read_with_a_tool_by_page(self):
         session = self.create('the first ' + 'x' * 5000)
@@ -472,7 +472,7 @@ class Resuming(Programs):
         session = self.create('one')
         self.server.restart()
         self.assertStatus(self.server.prompt(session, 'two'), 200)
-        self.assertEqual(self.server.said(session), 'You said: two (3 messages)')
+        self.assertEqual(self.server.last_text(session), 'You said: two (3 messages)')
         self.assertEqual(self.of_type(session, 'attached')[1]['how'], 'resume')
 
 
@@ -493,7 +493,7 @@ class SigningIn(Programs):
 
     def test_configured_login_signs_in(self):
         session = self.create('hello')
-        self.assertEqual(self.server.said(session), 'You said: hello (1 messages)')
+        self.assertEqual(self.server.last_text(session), 'You said: hello (1 messages)')
 
 
 class SigningInWrongly(Programs):
@@ -554,7 +554,7 @@ class Idle(Programs):
         wait_for(lambda: self.log('end'), what='end')
         self.assertEqual(self.server.session(session)['status'], 'active')
         self.assertStatus(self.server.prompt(session, 'two'), 200)
-        self.assertEqual(self.server.said(session), 'You said: two (3 messages)')
+        self.assertEqual(self.server.last_text(session), 'You said: two (3 messages)')
 
 
 if __name__ == '__main__':

@@ -50,14 +50,14 @@ class Editor(Peer):
 
     def updates(self, session, kind=None):
         with self.changed:
-            told = [n['params'] for n in self.notices if n['method'] == 'session/update']
-        return [t['update'] for t in told if t['sessionId'] == session
+            sent = [n['params'] for n in self.notices if n['method'] == 'session/update']
+        return [t['update'] for t in sent if t['sessionId'] == session
                 and kind in (None, t['update']['sessionUpdate'])]
 
-    def said(self, session, kind='agent_message_chunk'):
+    def streamed(self, session, kind='agent_message_chunk'):
         return ''.join(u['content']['text'] for u in self.updates(session, kind))
 
-    def asked(self):
+    def permission_requests(self):
         return [r for r in self.requests if r['method'] == 'session/request_permission']
 
     def fits(self):
@@ -107,8 +107,8 @@ class Talking(Face):
         editor = self.editor()
         session = editor.new('/home/me/project')
         self.assertEqual(self.end(editor, editor.say(session, 'hello')), 'end_turn')
-        self.assertEqual(editor.said(session), 'You said: hello')
-        self.assertEqual(editor.said(session, 'user_message_chunk'), '', 'it knows what it said')
+        self.assertEqual(editor.streamed(session), 'You said: hello')
+        self.assertEqual(editor.streamed(session, 'user_message_chunk'), '', 'it knows its own')
         self.assertEqual(self.server.session(session)['labels'], {'cwd': '/home/me/project'})
         editor.fits()
 
@@ -120,9 +120,9 @@ class Talking(Face):
             {'type': 'resource_link', 'uri': 'file:///a/b.txt', 'name': 'b.txt'},
             {'type': 'resource', 'resource': {'uri': 'file:///c.txt', 'text': 'inside'}})
         self.assertEqual(self.end(editor, end), 'end_turn')
-        said = editor.said(session)
+        found = editor.streamed(session)
         for piece in ('look:', '[b.txt](file:///a/b.txt)', 'inside'):
-            self.assertIn(piece, said)
+            self.assertIn(piece, found)
         parts = self.server.messages(session)[0]['parts']
         self.assertEqual([p['type'] for p in parts], ['text', 'image', 'text', 'text'])
 
@@ -142,7 +142,7 @@ class Talking(Face):
         self.assertEqual((first['title'], first['rawInput']), ('deploy', {'target': 'api'}))
         last = editor.updates(session, 'tool_call_update')[-1]
         self.assertEqual((last['status'], last['rawOutput']), ('completed', {'url': 'https://x'}))
-        self.assertIn('deploy api: {"url":"https://x"}', editor.said(session))
+        self.assertIn('deploy api: {"url":"https://x"}', editor.streamed(session))
         editor.fits()
 
     def test_tool_that_fails(self):
@@ -156,9 +156,9 @@ class Talking(Face):
         editor = self.editor()
         session = editor.new()
         self.assertEqual(self.end(editor, editor.say(session, 'ask Which region?')), 'end_turn')
-        self.assertIn('Which region?', editor.said(session))
+        self.assertIn('Which region?', editor.streamed(session))
         self.assertEqual(self.end(editor, editor.say(session, 'Frankfurt')), 'end_turn')
-        self.assertIn('Frankfurt', editor.said(session))
+        self.assertIn('Frankfurt', editor.streamed(session))
         self.assertEqual(len(self.server.turns(session)), 1)
         editor.fits()
 
@@ -177,8 +177,8 @@ class Talking(Face):
         editor = self.editor()
         session = editor.new()
         self.server.prompt(session, 'from elsewhere')
-        editor.until(lambda: 'You said: from elsewhere' in editor.said(session), 'the answer')
-        self.assertEqual(editor.said(session, 'user_message_chunk'), 'from elsewhere')
+        editor.until(lambda: 'You said: from elsewhere' in editor.streamed(session), 'the answer')
+        self.assertEqual(editor.streamed(session, 'user_message_chunk'), 'from elsewhere')
         self.server.call('PATCH', f'/api/sessions/{session}', {'title': 'Ship it'})
         editor.until(lambda: editor.updates(session, 'session_info_update'), 'the title')
         editor.fits()
@@ -194,8 +194,9 @@ class Approvals(Face):
         for choice, word in (('approve', 'done'), ('deny', 'denied')):
             end = editor.say(session, 'approve cleanup')
             self.assertEqual(self.end(editor, end), 'end_turn')
-            self.assertIn(word, editor.said(session))
-        self.assertEqual([r['params']['toolCall']['rawInput'] for r in editor.asked()],
+            self.assertIn(word, editor.streamed(session))
+        self.assertEqual([r['params']['toolCall']['rawInput'] for r in
+                          editor.permission_requests()],
                          [{'action': 'cleanup'}] * 2)
         editor.fits()
 
@@ -203,7 +204,7 @@ class Approvals(Face):
         editor = self.editor()
         session = editor.new()
         end = editor.say(session, 'approve cleanup')
-        request, = editor.until(editor.asked, 'the question')
+        request, = editor.until(editor.permission_requests, 'the question')
         call, = self.server.open_calls(session)
         self.server.decide(call, True)
         self.assertEqual(self.end(editor, end), 'end_turn')
@@ -218,13 +219,13 @@ class Approvals(Face):
         first = self.editor()
         session = first.new()
         first.say(session, 'approve cleanup')
-        first.until(first.asked, 'the question')
+        first.until(first.permission_requests, 'the question')
         first.kill()
         second = self.editor()
         second.ask('session/load', sessionId=session, cwd='/tmp', mcpServers=[])
-        request, = second.until(second.asked, 'the question')
+        request, = second.until(second.permission_requests, 'the question')
         second.answer(request['id'], {'outcome': {'outcome': 'selected', 'optionId': 'approve'}})
-        second.until(lambda: 'done' in second.said(session), 'the outcome')
+        second.until(lambda: 'done' in second.streamed(session), 'the outcome')
         second.fits()
 
 
@@ -240,14 +241,14 @@ class Lasting(Face):
         kinds = [u['sessionUpdate'] for u in second.updates(session)]
         self.assertEqual(kinds[:3], ['user_message_chunk', 'agent_message_chunk',
                                      'user_message_chunk'])
-        self.assertEqual(second.said(session, 'user_message_chunk'), 'hellofail')
-        self.assertEqual(second.said(session), first.said(session))
+        self.assertEqual(second.streamed(session, 'user_message_chunk'), 'hellofail')
+        self.assertEqual(second.streamed(session), first.streamed(session))
         self.assertEqual(len(second.updates(session, 'tool_call')), 1)
         third = self.editor()
         third.ask('session/resume', sessionId=session, cwd='/a', mcpServers=[])
         self.assertEqual(third.updates(session), [])
         self.assertEqual(self.end(third, third.say(session, 'more')), 'end_turn')
-        self.assertEqual(third.said(session), 'You said: more')
+        self.assertEqual(third.streamed(session), 'You said: more')
         second.fits()
 
     def test_list_shows_those_of_a_folder(self):
@@ -269,7 +270,7 @@ class Lasting(Face):
         self.server.restart()
         self.server.result(call['id'], 'live')
         self.assertEqual(self.end(editor, end), 'end_turn')
-        self.assertEqual(editor.said(session), 'deploy api: live', 'once')
+        self.assertEqual(editor.streamed(session), 'deploy api: live', 'once')
         self.assertEqual(len(editor.updates(session, 'tool_call')), 1)
 
     def test_prompt_while_the_server_is_away_is_taken_once(self):
@@ -366,8 +367,8 @@ class Folders(Programs):
     def test_permission_has_the_title_and_kind_of_the_program(self):
         session = self.editor.new(str(self.work / 'app'))
         number = self.editor.say(session, 'ask deploy')
-        self.editor.until(self.editor.asked, 'the question')
-        call = self.editor.asked()[0]['params']['toolCall']
+        self.editor.until(self.editor.permission_requests, 'the question')
+        call = self.editor.permission_requests()[0]['params']['toolCall']
         self.assertEqual((call['title'], call['kind'], call['toolCallId']),
                          ('run deploy', 'execute', 'call-deploy'))
         shown = self.editor.updates(session, 'tool_call')
@@ -404,25 +405,25 @@ class Questions(Tools, Face):
 
     def test_choices_are_options(self):
         editor = self.loaded()
-        (asked,) = editor.asked()
-        options = asked['params']['options']
+        (request,) = editor.permission_requests()
+        options = request['params']['options']
         self.assertEqual([(o['name'], o['kind']) for o in options],
                          [('Run it again', 'allow_once'), ('It succeeded', 'allow_once'),
                           ('Give it up', 'reject_once')])
-        shown = json.dumps(asked['params']['toolCall'])
+        shown = json.dumps(request['params']['toolCall'])
         self.assertIn('The server stopped while this tool ran', shown)
-        editor.answer(asked['id'], {'outcome': {'outcome': 'selected', 'optionId': 'choice-0'}})
+        editor.answer(request['id'], {'outcome': {'outcome': 'selected', 'optionId': 'choice-0'}})
         (self.folder / 'deploy.sh.go').write_text('')
-        eventually(lambda: 'ran' in self.server.said(self.session), 'the end')
+        eventually(lambda: 'ran' in self.server.last_text(self.session), 'the end')
         editor.fits()
 
     def test_form_where_the_editor_shows_some(self):
         editor = self.loaded({'action': 'accept', 'content': {'action': 'give_up'}},
                              elicitation={'form': {}})
-        (asked,) = editor.requests
-        self.assertEqual(asked['method'], 'elicitation/create')
-        self.assertEqual(asked['params']['requestedSchema']['required'], ['action'])
-        eventually(lambda: 'outcome unknown' in self.server.said(self.session), 'the end')
+        (request,) = editor.requests
+        self.assertEqual(request['method'], 'elicitation/create')
+        self.assertEqual(request['params']['requestedSchema']['required'], ['action'])
+        eventually(lambda: 'outcome unknown' in self.server.last_text(self.session), 'the end')
         self.assertEqual(self.open(), [])
         editor.fits()
 
@@ -432,7 +433,7 @@ class Questions(Tools, Face):
         editor.kill()
         editor = self.loaded({'action': 'accept', 'content': {'action': 'what'}},
                              elicitation={'form': {}})
-        editor.until(lambda: 'was rejected' in editor.said(self.session), 'why')
+        editor.until(lambda: 'was rejected' in editor.streamed(self.session), 'why')
         self.assertEqual(len(self.open()), 1)
 
     def test_protocols_own_library_shows_it(self):
@@ -442,8 +443,8 @@ class Questions(Tools, Face):
              json.dumps({'action': 'accept', 'content': {'action': 'give_up'}})],
             cwd=FOLDER, capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
-        asked = json.loads(done.stdout)
-        self.assertEqual((asked['mode'], asked['sessionId']), ('form', self.session))
+        params = json.loads(done.stdout)
+        self.assertEqual((params['mode'], params['sessionId']), ('form', self.session))
         eventually(lambda: not self.open(), 'the answer')
 
 

@@ -27,13 +27,13 @@ class Hostile(Unruly):
     def approved_while_dead(self, word):
         """The agent asked and died; a person approved meanwhile. Returns what it is asked then."""
         session = self.begin(word)
-        call = self.asked(session)
+        call = self.permission(session)
         wait_for(lambda: 'detached' in self.types(session), 20, 'its death')
         self.assertStatus(self.server.decide(call, True), 200)
-        return session, self.asked(session)
+        return session, self.permission(session)
 
     def answers(self):
-        return sorted((line['call'], line['said']) for line in self.log('answer'))
+        return sorted((line['call'], line['option']) for line in self.log('answer'))
 
     def test_approval_is_used_once_by_calls_of_other_ids(self):
         session, second = self.approved_while_dead('again')
@@ -48,14 +48,14 @@ class Hostile(Unruly):
         self.assertEqual(len(self.of_type(session, 'agent_granted')), 1)
         self.assertStatus(self.server.decide(second, False), 200)
         self.ended(session)
-        self.assertEqual(sorted(said for _, said in self.answers()), ['no', 'yes'])
+        self.assertEqual(sorted(option for _, option in self.answers()), ['no', 'yes'])
 
-    def asked_for_another(self, what):
+    def permission_for_another(self, what):
         """A person approved while the agent was dead; the agent then asks for something else."""
         self.state.joinpath('other').unlink(missing_ok=True)
         self.state.joinpath('log.jsonl').unlink(missing_ok=True)
         session = self.begin(f'other {what}')
-        first = self.asked(session)
+        first = self.permission(session)
         wait_for(lambda: 'detached' in self.types(session), 20, 'its death')
         self.assertStatus(self.server.decide(first, True), 200)
         wait_for(lambda: self.server.open_calls(session) or self.answers(), 20, 'a question')
@@ -64,8 +64,8 @@ class Hostile(Unruly):
     def test_approval_does_not_cover_other_arguments(self):
         for what in ('name', 'told', 'title', 'locations', 'content', 'option'):
             with self.subTest(what):
-                session, first = self.asked_for_another(what)
-                second = self.asked(session)
+                session, first = self.permission_for_another(what)
+                second = self.permission(session)
                 self.assertEqual((second['tool'], second['input']), (first['tool'], first['input']))
                 self.assertIn('does not apply: this request may differ', second['message'])
                 self.assertNotIn('agent_granted', self.types(session))
@@ -74,7 +74,7 @@ class Hostile(Unruly):
                 self.assertNotIn(('b', 'yes'), self.answers())
 
     def test_approval_covers_the_same_request_with_another_id(self):
-        session, _ = self.asked_for_another('nothing')
+        session, _ = self.permission_for_another('nothing')
         self.ended(session)
         self.assertEqual(self.answers(), [('b', 'yes')])
 
@@ -87,23 +87,23 @@ class Hostile(Unruly):
         self.assertEqual(self.server.open_calls(session), [])
         self.assertNotIn('agent_asked', self.types(session))
         self.assertStatus(self.server.prompt(session, 'hello'), 200)
-        self.assertEqual(self.server.said(session), 'done hello')
+        self.assertEqual(self.server.last_text(session), 'done hello')
         finishes = [turn['finishReason'] for turn in self.server.turns(session)]
         self.assertEqual(sorted(finishes), ['cancelled', 'stop'])
 
     def test_question_without_waiting_agent_is_settled(self):
         session = self.begin('leaves')
         self.ended(session)
-        (asked,) = self.of_type(session, 'agent_asked')
+        (question,) = self.of_type(session, 'agent_asked')
         self.assertEqual(self.server.open_calls(session), [])
-        said = self.server.post(
-            '/async-tool/decision', {'pendingID': asked['pendingID'], 'approved': True})
-        self.assertEqual(said.status, 409, said)
+        answer = self.server.post(
+            '/async-tool/decision', {'pendingID': question['pendingID'], 'approved': True})
+        self.assertEqual(answer.status, 409, answer)
         self.assertEqual(self.answers(), [])
 
     def test_names_of_any_length_are_bounded(self):
         session = self.begin('names')
-        call = self.asked(session)
+        call = self.permission(session)
         self.assertEqual(call['tool'], 'acp:other')
         self.assertLess(len(json.dumps(call)), 100_000)
         self.assertStatus(self.server.decide(call, False), 200)
@@ -112,7 +112,7 @@ class Hostile(Unruly):
 
     def test_malformed_messages_are_ignored(self):
         session = self.create('odd')
-        self.assertTrue(self.server.said(session).endswith('done odd'))
+        self.assertTrue(self.server.last_text(session).endswith('done odd'))
         self.assertLess(len(json.dumps(self.server.events(session))), 100_000)
         usage = self.server.session(session)['usage']
         self.assertEqual((usage['inputTokens'], usage['outputTokens']), (0, 0))
@@ -125,12 +125,12 @@ class GatedByName(Unruly):
         '[[gate]]\nid = "deletes"\ntools = ["acp:delete"]\nask = "Delete {input.command}?"\n'
         'answerers = ["alice"]\n'
     )
-    asked_for_another = Hostile.asked_for_another
+    permission_for_another = Hostile.permission_for_another
     answers = Hostile.answers
 
     def test_ungated_approval_does_not_cover_gated_tool(self):
-        session, _ = self.asked_for_another('name')
-        second = self.asked(session)
+        session, _ = self.permission_for_another('name')
+        second = self.permission(session)
         self.assertTrue(second['message'].startswith('Delete x?'), second['message'])
         self.assertEqual(second['answer']['from'], ['alice'])
         self.assertProblem(self.server.decide(second, True), 403, 'not_an_answerer')
@@ -147,7 +147,7 @@ class Reconfigured(Unruly):
         """A person approved; then the configuration replaced `old` by `new`. Returns what is asked
         then."""
         session = self.begin('other nothing')
-        call = self.asked(session)
+        call = self.permission(session)
         wait_for(lambda: self.server.session(session)['status'] == 'paused', 20, 'its death')
         self.assertStatus(self.server.decide(call, True), 200)
         config = self.folder / 'dormouse.toml'

@@ -85,7 +85,7 @@ class OwnTools(Programs):
 class Permissions(Programs):
     def test_approval_lets_it_run_once(self):
         session = self.begin('ask deploy')
-        call = self.asked(session)
+        call = self.permission(session)
         self.assertEqual((call['reason'], call['tool']), ('approval', 'acp:execute'))
         self.assertEqual(call['input'], {'name': 'deploy'})
         self.assertEqual(self.server.session(session)['activity']['type'], 'waiting_async')
@@ -97,14 +97,14 @@ class Permissions(Programs):
 
     def test_denial_is_answered_by_kind(self):
         session = self.begin('ask deploy')
-        self.assertStatus(self.server.decide(self.asked(session), False), 200)
+        self.assertStatus(self.server.decide(self.permission(session), False), 200)
         self.ended(session)
         self.assertEqual(self.ran(), [])
-        self.assertEqual(self.server.said(session), 'not deploy')
+        self.assertEqual(self.server.last_text(session), 'not deploy')
 
     def test_its_arguments_cannot_be_edited(self):
         session = self.begin('ask deploy')
-        call = self.asked(session)
+        call = self.permission(session)
         answer = self.server.decide(call, True, arguments={'name': 'other'})
         self.assertProblem(answer, 422, 'invalid_arguments')
         self.assertStatus(self.server.decide(call, False), 200)
@@ -112,7 +112,7 @@ class Permissions(Programs):
 
     def test_cancelled_turn_withdraws_the_question(self):
         session = self.begin('ask deploy')
-        call = self.asked(session)
+        call = self.permission(session)
         self.assertStatus(self.server.post(f'/api/sessions/{session}/cancel'), 200)
         self.assertProblem(self.server.decide(call, True), 409, 'cancelled')
         wait_for(lambda: self.log('permission'), what='answer')
@@ -120,7 +120,7 @@ class Permissions(Programs):
 
     def test_question_survives_restart_and_is_granted_once(self):
         session = self.begin('ask deploy')
-        call = self.asked(session)
+        call = self.permission(session)
         self.server.restart()
         self.assertEqual(self.server.session(session)['activity']['type'], 'waiting_async')
         self.assertStatus(self.server.decide(call, True), 200)
@@ -130,7 +130,7 @@ class Permissions(Programs):
 
     def test_approval_after_the_agent_died_is_used_once(self):
         session = self.begin('ask once deploy')
-        call = self.asked(session)
+        call = self.permission(session)
         wait_for(lambda: 'detached' in self.types(session), what='death')
         self.assertEqual([c['id'] for c in self.server.open_calls(session)], [call['id']])
         self.assertStatus(self.server.decide(call, True), 200)
@@ -140,11 +140,11 @@ class Permissions(Programs):
 
     def test_permission_without_input_never_covers_another_command(self):
         session = self.begin('flip')
-        call = self.asked(session)
+        call = self.permission(session)
         self.assertEqual(call['input'], {'kind': 'execute', 'title': 'echo harmless'})
         wait_for(lambda: 'detached' in self.types(session), what='death')
         self.assertStatus(self.server.decide(call, True), 200)
-        again = self.asked(session)
+        again = self.permission(session)
         self.assertEqual(again['input']['title'], 'echo EVIL')
         self.assertEqual(self.ran(), [])
         self.assertStatus(self.server.decide(again, False), 200)
@@ -153,16 +153,16 @@ class Permissions(Programs):
 
     def test_approved_and_running_when_agent_died_is_asked_again(self):
         session = self.begin('slow deploy')
-        call = self.asked(session)
+        call = self.permission(session)
         self.assertNotIn('may have run', call['message'])
         self.assertStatus(self.server.decide(call, True), 200)
         wait_for(lambda: 'detached' in self.types(session), what='death')
-        again = self.asked(session)
+        again = self.permission(session)
         self.assertIn('may have run already', again['message'])
         self.assertEqual(again['input'], call['input'])
-        told = self.log('prompt')[1]['text']
-        self.assertNotIn('You may now do what you had asked for', told)
-        self.assertIn('may have run already', told)
+        prompt = self.log('prompt')[1]['text']
+        self.assertNotIn('You may now do what you had asked for', prompt)
+        self.assertIn('may have run already', prompt)
         self.assertStatus(self.server.decide(again, True), 200)
         self.ended(session)
         self.assertEqual(self.ran(), ['deploy'])
@@ -202,7 +202,7 @@ class Gated(Programs):
     def test_permission_is_what_the_gate_says(self):
         alice, bob, carol = self.people()
         session = self.begin('ask deploy')
-        call = self.asked(session)
+        call = self.permission(session)
         self.assertEqual((call['tool'], call['message']), ('acp:execute', 'Run deploy?'))
         self.assertIsNotNone(call['timeout'])
         self.assertProblem(self.decide(carol, call), 403, 'not_an_answerer')
@@ -215,7 +215,7 @@ class Gated(Programs):
     def test_one_denial_denies(self):
         alice, _, _ = self.people()
         session = self.begin('ask deploy')
-        self.assertStatus(self.decide(alice, self.asked(session), False), 200)
+        self.assertStatus(self.decide(alice, self.permission(session), False), 200)
         self.ended(session)
         self.assertEqual(self.ran(), [])
 
@@ -228,11 +228,11 @@ class GatedTwice(Programs):
 
     def test_all_of_them_must_allow_one_after_the_other(self):
         session = self.begin('ask deploy')
-        first = self.asked(session)
+        first = self.permission(session)
         self.assertEqual(first['message'], 'Team: deploy?')
         self.assertStatus(self.server.decide(first, True), 200)
         self.server.restart()
-        second = self.asked(session)
+        second = self.permission(session)
         self.assertEqual(second['message'], 'Ops: deploy?')
         self.assertNotEqual(first['id'], second['id'])
         self.assertEqual(self.ran(), [])
@@ -243,8 +243,8 @@ class GatedTwice(Programs):
 
     def test_both_gates_allow_running_agent_continues(self):
         session = self.begin('ask deploy')
-        self.assertStatus(self.server.decide(self.asked(session), True), 200)
-        self.assertStatus(self.server.decide(self.asked(session), True), 200)
+        self.assertStatus(self.server.decide(self.permission(session), True), 200)
+        self.assertStatus(self.server.decide(self.permission(session), True), 200)
         self.ended(session)
         self.assertEqual(self.ran(), ['deploy'])
         self.assertEqual(self.log('permission')[0]['outcome']['outcome'], 'selected')
@@ -253,11 +253,11 @@ class GatedTwice(Programs):
         for before in (0, 1):
             session = self.begin('ask deploy')
             for _ in range(before):
-                self.assertStatus(self.server.decide(self.asked(session), True), 200)
-            self.assertStatus(self.server.decide(self.asked(session), False), 200)
+                self.assertStatus(self.server.decide(self.permission(session), True), 200)
+            self.assertStatus(self.server.decide(self.permission(session), False), 200)
             self.ended(session)
             self.assertEqual(self.server.open_calls(session), [])
-            self.assertEqual(self.server.said(session), 'not deploy')
+            self.assertEqual(self.server.last_text(session), 'not deploy')
         self.assertEqual(self.ran(), [])
 
 
@@ -271,7 +271,7 @@ class GatedInTime(Programs):
         session = self.begin('ask deploy')
         self.ended(session)
         self.assertEqual(self.ran(), [])
-        self.assertEqual(self.server.said(session), 'not deploy')
+        self.assertEqual(self.server.last_text(session), 'not deploy')
 
 
 if __name__ == '__main__':

@@ -14,11 +14,11 @@ class Confined(Programs):
 
     def shown(self, command):
         session = self.create(f'run {command}')
-        return json.loads(self.server.said(session))['output'].strip()
+        return json.loads(self.server.last_text(session))['output'].strip()
 
     def called(self, session, method, **params):
         self.assertStatus(self.server.prompt(session, f'call {method} {json.dumps(params)}'), 200)
-        return json.loads(self.server.said(session))
+        return json.loads(self.server.last_text(session))
 
     def no_variable_reaches_what_builds_the_sandbox(self):
         """The loader of each program logs what it loads, as it would load LD_PRELOAD."""
@@ -117,12 +117,12 @@ class DataInItsFolder(Confined):
         self.assertEqual([p.name for p in self.data.iterdir() if p.name == 'log.jsonl'], [])
 
     def test_config_check_says_so(self):
-        said = run('config', 'check', str(self.folder / 'dormouse.toml'), '--data',
+        done = run('config', 'check', str(self.folder / 'dormouse.toml'), '--data',
                    str(self.link / 'data'))
-        self.assertIn('[[agent]] fake cannot be used: the data directory', said.stderr)
-        said = run('config', 'check', str(self.folder / 'dormouse.toml'), '--data',
+        self.assertIn('[[agent]] fake cannot be used: the data directory', done.stderr)
+        done = run('config', 'check', str(self.folder / 'dormouse.toml'), '--data',
                    str(self.folder / 'elsewhere'))
-        self.assertNotIn('the data directory', said.stderr)
+        self.assertNotIn('the data directory', done.stderr)
 
 
 class Apart(Confined):
@@ -144,7 +144,7 @@ class Apart(Confined):
         work = self.work.resolve()
         session = self.create(f'run cat file; cat {work}/other/file; touch {work}/other/made',
                               cwd=str(self.own))
-        shown = json.loads(self.server.said(session))['output']
+        shown = json.loads(self.server.last_text(session))['output']
         self.assertTrue(shown.startswith('own'), shown)
         self.assertIn(f'{work}/other/file: No such file', shown)
         self.assertEqual((self.other / 'file').read_text(), 'other')
@@ -203,16 +203,16 @@ class OneProject(Programs):
         return run('config', 'check', str(path))
 
     def test_with_several_projects_nothing_is_started(self):
-        said = self.check('')
-        self.assertNotEqual(said.returncode, 0)
-        self.assertIn('[[agent]] fake: acp has no sandbox', said.stdout + said.stderr)
-        self.assertIn('set sandbox = "bwrap"', said.stdout + said.stderr)
+        done = self.check('')
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn('[[agent]] fake: acp has no sandbox', done.stdout + done.stderr)
+        self.assertIn('set sandbox = "bwrap"', done.stdout + done.stderr)
         self.assertEqual(self.check('sandbox = "bwrap"').returncode, 0)
 
     def test_user_of_its_own_separates_no_projects(self):
-        said = self.check('run_as = "nobody"')
-        self.assertNotEqual(said.returncode, 0)
-        self.assertIn('acp has no sandbox', said.stdout + said.stderr)
+        done = self.check('run_as = "nobody"')
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn('acp has no sandbox', done.stdout + done.stderr)
 
 
 class AsAUser(Confined):
@@ -229,7 +229,7 @@ class AsAUser(Confined):
             error = self.server.turns(self.create('hello'))[0]['error']
             return self.assertIn('a server that runs as root', error['message'])
         session = self.create('run id -un; cat ' + str(self.server.directory) + '/token')
-        shown = json.loads(self.server.said(session))['output']
+        shown = json.loads(self.server.last_text(session))['output']
         self.assertTrue(shown.startswith('nobody\n'), shown)
         self.assertIn('Permission denied', shown)
 

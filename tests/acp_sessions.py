@@ -50,7 +50,7 @@ class Deleting(Keeping):
         self.assertNotEqual(worked, self.log('session/delete')[0]['pid'])
         self.assertFalse(self.lives(worked))
         self.assertStatus(self.server.prompt(other, 'three'), 200)
-        self.assertEqual(self.server.said(other), 'You said: three (3 messages)')
+        self.assertEqual(self.server.last_text(other), 'You said: three (3 messages)')
 
     def test_fork_has_a_session_of_its_own_and_keeps_it(self):
         session = self.create('one')
@@ -118,7 +118,7 @@ class Sleeping(Keeping):
         wait_for(lambda: self.log('end'), what='end')
         self.assertEqual([x['session'] for x in self.log('session/close')], [self.name_of(session)])
         self.assertStatus(self.server.prompt(session, 'two'), 200)
-        self.assertEqual(self.server.said(session), 'You said: two (3 messages)')
+        self.assertEqual(self.server.last_text(session), 'You said: two (3 messages)')
 
 
 class SleepingBadly(Keeping):
@@ -131,7 +131,7 @@ class SleepingBadly(Keeping):
         wait_for(lambda: not self.lives(pid), what='end')
         self.assertEqual([x['method'] for x in self.log('hangs')], ['session/close'])
         self.assertStatus(self.server.prompt(session, 'two'), 200)
-        self.assertEqual(self.server.said(session), 'You said: two (3 messages)')
+        self.assertEqual(self.server.last_text(session), 'You said: two (3 messages)')
 
 
 class Denying(Keeping):
@@ -142,7 +142,7 @@ class Denying(Keeping):
         name = self.name_of(session)
         self.server.restart()
         self.assertStatus(self.server.prompt(session, 'two'), 200)
-        self.assertEqual(self.server.said(session), 'You said: two (3 messages)')
+        self.assertEqual(self.server.last_text(session), 'You said: two (3 messages)')
         self.assertEqual(self.of_type(session, 'attached')[-1]['how'], 'load')
         self.assertEqual(self.name_of(session), name)
         self.assertEqual(len(self.log('session/load')), 2)

@@ -73,29 +73,29 @@ class Broken(Start):
 class Check(Start):
     def warnings(self, text, *more):
         path = self.config(text)
-        said = run('config', 'check', path, '--json', *more,
+        done = run('config', 'check', path, '--json', *more,
                    env=environment(PATH=self.path, HOME=str(self.folder)))
-        self.assertEqual(said.returncode, 0, said)
-        return [w for w in json.loads(said.stdout)['warnings'] if 'server\'s user' not in w]
+        self.assertEqual(done.returncode, 0, done)
+        return [w for w in json.loads(done.stdout)['warnings'] if 'server\'s user' not in w]
 
     def test_program_that_is_not_executable_is_a_warning(self):
         path = self.program('agent', 'text', mode=0o644)
         for named in (str(path), 'agent'):
-            (said,) = self.warnings(f'[[agent]]\nid = "a"\nacp = ["{named}", "x"]\n')
-            self.assertIn(f'The program {path} is not executable; make it so (chmod +x)', said)
-        (said,) = self.warnings(f'[[agent]]\nid = "a"\nacp = ["{self.bin}"]\n')
-        self.assertIn('is a folder', said)
+            (warning,) = self.warnings(f'[[agent]]\nid = "a"\nacp = ["{named}", "x"]\n')
+            self.assertIn(f'The program {path} is not executable; make it so (chmod +x)', warning)
+        (warning,) = self.warnings(f'[[agent]]\nid = "a"\nacp = ["{self.bin}"]\n')
+        self.assertIn('is a folder', warning)
 
     @unittest.skipIf(os.geteuid() != 0, 'run_as needs root')
     def test_data_that_the_user_may_write_to_is_a_warning(self):
         data = self.folder / 'data'
         data.mkdir()
         self.folder.chmod(0o777)
-        said = self.warnings('[[agent]]\nid = "a"\nacp = ["/bin/true"]\nrun_as = "nobody"\n'
-                             'roots = ["/usr"]\n', '--data', str(data))
-        self.assertEqual(len(said), 1, said)
+        warnings = self.warnings('[[agent]]\nid = "a"\nacp = ["/bin/true"]\nrun_as = "nobody"\n'
+                                 'roots = ["/usr"]\n', '--data', str(data))
+        self.assertEqual(len(warnings), 1, warnings)
         self.assertIn(f'the server does not start with it: run_as: the user nobody may write to '
-                      f'{self.folder.resolve()}', said[0])
+                      f'{self.folder.resolve()}', warnings[0])
 
 
 @unittest.skipIf(os.geteuid() != 0, 'run_as needs root')
@@ -120,9 +120,9 @@ class Exposed(Start):
         data.mkdir(mode=0o700)
         self.assertEqual(self.starts(data), '')
         os.chown(data, pwd.getpwnam('nobody').pw_uid, -1)
-        said = self.starts(data)
-        self.assertIn(f'the user nobody may write to {data.resolve()}', said)
-        self.assertIn(f'chown root {data.resolve()}', said)
+        output = self.starts(data)
+        self.assertIn(f'the user nobody may write to {data.resolve()}', output)
+        self.assertIn(f'chown root {data.resolve()}', output)
 
     def test_start_below_a_folder_of_everybody_is_refused(self):
         data = self.folder / 'open' / 'deep' / 'data'
@@ -160,11 +160,11 @@ class Forgotten(Start):
         server.arguments = ['--config', self.config(
             '[[model]]\nid = "m"\nkind = "scripted"\n[[agent]]\nid = "ops"\nmodel = "m"\n')]
         server.start()
-        said = wait_for(
+        log = wait_for(
             lambda: 'configuration does not have' in server.tail() and server.tail(), 10, 'a line')
-        self.assertIn('1 session belongs to agents that the configuration does not', said)
-        self.assertIn('have: demo. It is kept', said)
-        self.assertIn('demo = true in [server] brings them back', said)
+        self.assertIn('1 session belongs to agents that the configuration does not', log)
+        self.assertIn('have: demo. It is kept', log)
+        self.assertIn('demo = true in [server] brings them back', log)
 
 
 class WithoutAName(Start):

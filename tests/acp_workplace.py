@@ -22,11 +22,11 @@ class Sql(Programs):
         self.assertEqual(
             list(rows[0]), ['id', 'session_id', 'role', 'content', 'tool_calls', 'created_at']
         )
-        told = self.server.messages(session)
-        self.assertEqual([row['id'] for row in rows], [message['id'] for message in told])
-        self.assertEqual([row['role'] for row in rows], [message['role'] for message in told])
+        messages = self.server.messages(session)
+        self.assertEqual([row['id'] for row in rows], [message['id'] for message in messages])
+        self.assertEqual([row['role'] for row in rows], [message['role'] for message in messages])
         self.assertEqual([json.loads(row['content'])['text'] for row in rows], self.text(session))
-        self.assertEqual(rows[0]['created_at'], told[0]['time']['created'] // 1000)
+        self.assertEqual(rows[0]['created_at'], messages[0]['time']['created'] // 1000)
         calls = [c for row in rows for c in json.loads(row['tool_calls'] or '[]')]
         self.assertEqual(
             [(c['name'], c['input'], c['output'], c['status']) for c in calls],
@@ -57,8 +57,8 @@ class Sql(Programs):
         self.assertStatus(
             self.server.post('/async-tool/error', {'pendingID': two['id'], 'error': 'broken'}), 200
         )
-        asked = self.rows(session)[1]
-        calls = json.loads(asked['tool_calls'])
+        row = self.rows(session)[1]
+        calls = json.loads(row['tool_calls'])
         self.assertEqual(
             [(c['name'], c['input'], c['output'], c['status']) for c in calls],
             [
@@ -70,7 +70,7 @@ class Sql(Programs):
         self.assertStatus(self.server.result(three['id'], 'live'), 200)
         self.server.at_rest(session)
         self.assertEqual(
-            json.loads(self.rows(session)[-1]['content'])['text'], self.server.said(session)
+            json.loads(self.rows(session)[-1]['content'])['text'], self.server.last_text(session)
         )
         self.assertIsNone(self.rows(session, 'agent_sessions', 'id')[0]['acp_session_id'])
 
@@ -80,7 +80,7 @@ class Nothing(Programs):
         params = {'path': str(self.work / 'a.txt'), 'content': 'x', 'command': 'true'}
         for method in ('fs/read_text_file', 'fs/write_text_file', 'terminal/create'):
             session = self.create(f'call {method} {json.dumps(params)}')
-            self.assertEqual(json.loads(self.server.said(session))['code'], -32601)
+            self.assertEqual(json.loads(self.server.last_text(session))['code'], -32601)
         can = self.log('initialize')[0]['params']['clientCapabilities']
         self.assertEqual(
             can, {'fs': {'readTextFile': False, 'writeTextFile': False}, 'terminal': False}
@@ -94,9 +94,9 @@ class ReadingFiles(Programs):
         (self.work / 'a.txt').write_text('one')
         params = json.dumps({'path': str(self.work / 'a.txt'), 'content': 'two'})
         session = self.create(f'call fs/read_text_file {params}')
-        self.assertEqual(json.loads(self.server.said(session)), {'content': 'one'})
+        self.assertEqual(json.loads(self.server.last_text(session)), {'content': 'one'})
         self.server.prompt(session, f'call fs/write_text_file {params}')
-        self.assertEqual(json.loads(self.server.said(session))['code'], -32601)
+        self.assertEqual(json.loads(self.server.last_text(session))['code'], -32601)
         self.assertEqual((self.work / 'a.txt').read_text(), 'one')
 
 
@@ -105,7 +105,7 @@ class Folders(Programs):
 
     def called(self, session, method, **params):
         self.assertStatus(self.server.prompt(session, f'call {method} {json.dumps(params)}'), 200)
-        return json.loads(self.server.said(session))
+        return json.loads(self.server.last_text(session))
 
     def test_files_of_its_folder(self):
         session = self.create('hello')
@@ -148,7 +148,7 @@ class Folders(Programs):
     def test_terminal_shows_both_outputs_and_its_end(self):
         session = self.create('run pwd; echo wrong >&2; exit 3')
         self.assertEqual(
-            json.loads(self.server.said(session)),
+            json.loads(self.server.last_text(session)),
             {
                 'output': f'{self.work.resolve()}\nwrong\n', 'truncated': False,
                 'exitStatus': {'exitCode': 3, 'signal': None},

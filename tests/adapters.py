@@ -162,7 +162,7 @@ class AISDK(Adapter):
         session = self.server.create(None)['id']
         user = {'id': 'm', 'role': 'user', 'parts': [{'type': 'text', 'text': 'x'}]}
         remote = {'type': 'file', 'mediaType': 'image/png', 'url': 'https://example.org/a.png'}
-        for body, status, said in (
+        for body, status, error_text in (
             ('x', 400, 'must be JSON'),
             ('null', 400, 'must be JSON'),
             (json.dumps({'id': session, 'messages': []}), 400, 'must have parts'),
@@ -181,7 +181,7 @@ class AISDK(Adapter):
             with self.subTest(body=body):
                 answer = self.post(port, body)
                 self.assertEqual(answer.status, status, answer)
-                self.assertIn(said, answer.raw.decode())
+                self.assertIn(error_text, answer.raw.decode())
         self.assertEqual(self.server.messages(session), [])
 
     def test_denied_call_never_runs(self):
@@ -291,12 +291,12 @@ class ClaudeAgentSDK(Adapter):
 
     def test_server_that_is_away_ends_the_query_with_one_error(self):
         self.server.kill()
-        said = self.answer(self.permission('', '500'))
-        self.assertEqual((said['behavior'], said['interrupt']), ('deny', True))
-        self.assertIn('Dormouse could not ask: No answer from', said['message'])
+        error = self.answer(self.permission('', '500'))
+        self.assertEqual((error['behavior'], error['interrupt']), ('deny', True))
+        self.assertIn('Dormouse could not ask: No answer from', error['message'])
         self.server.restart()
 
-    def test_denial_is_told_to_the_agent(self):
+    def test_denial_reaches_the_agent(self):
         program = self.start('deploy.mjs')
         self.decide(program.until('waiting for'), False, reason='not on a Friday')
         self.assertEqual(program.until('output:'), 'denied: not on a Friday')

@@ -58,7 +58,7 @@ class Forms(Asks):
                 self.assertTrue(any(one in (pointer, '') for one in pointers), pointers)
         self.assertStatus(self.answer(call, {'count': 3, 'region': 'eu'}), 200)
         self.server.at_rest(session)
-        self.assertIn('{"count":3,"region":"eu"}', self.server.said(session))
+        self.assertIn('{"count":3,"region":"eu"}', self.server.last_text(session))
 
     def test_prompt_is_no_answer_to_a_form(self):
         session, call = self.asks(schema=FORM)
@@ -72,7 +72,7 @@ class Forms(Asks):
             'question': 'Q?', 'schema': {'properties': {'a': {'$ref': '#/none'}}},
         }))
         self.assertEqual(self.server.open_calls(made['id']), [])
-        self.assertIn('the schema of the answer', self.server.said(made['id']))
+        self.assertIn('the schema of the answer', self.server.last_text(made['id']))
 
     def test_page_without_script_takes_json(self):
         session, call = self.asks(schema=FORM)
@@ -86,7 +86,7 @@ class Forms(Asks):
             sent = bob.send(call['id'], {**hidden, 'verdict': 'answer', 'answer': answer})
             self.assertEqual(sent.status, status, sent)
         self.server.at_rest(session)
-        self.assertIn('{"count":2}', self.server.said(session))
+        self.assertIn('{"count":2}', self.server.last_text(session))
 
 
 class Files(Asks):
@@ -169,12 +169,12 @@ class CommandLine(Asks):
         return done.stdout + done.stderr
 
     def test_choice_by_number_or_text(self):
-        for text, said in (('2', 'south'), ('7 degrees', '7 degrees'), ('north', 'north')):
+        for text, expected in (('2', 'south'), ('7 degrees', '7 degrees'), ('north', 'north')):
             session = self.server.create('ask Where? | north | south')['id']
             (call,) = self.server.open_calls(session)
             self.dm('answer', call['id'], text)
             self.server.at_rest(session)
-            self.assertEqual(self.server.said(session), f'ask_human Where?: {said}')
+            self.assertEqual(self.server.last_text(session), f'ask_human Where?: {expected}')
 
     def test_unknown_choice_is_refused(self):
         session = self.server.create('ask Where? | north | south')['id']
@@ -188,8 +188,8 @@ class CommandLine(Asks):
     def test_form_and_files(self):
         session, call = self.asks(schema=FORM, files=True)
         self.assertIn('needs an answer as JSON', self.dm('answer', call['id'], '3', exits=USAGE))
-        said = self.dm('answer', call['id'], '--json-value', '{"count":0}', exits=USAGE)
-        self.assertIn('/count', said)
+        output = self.dm('answer', call['id'], '--json-value', '{"count":0}', exits=USAGE)
+        self.assertIn('/count', output)
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, 'plan.txt')
             path.write_text('the plan')
@@ -200,17 +200,17 @@ class CommandLine(Asks):
         with tempfile.NamedTemporaryFile(suffix='.txt') as file:
             file.write(b'x')
             file.flush()
-            said = self.dm('answer', other['id'], 'yes', '--file', file.name, exits=USAGE)
-        self.assertIn('takes no files', said)
+            output = self.dm('answer', other['id'], 'yes', '--file', file.name, exits=USAGE)
+        self.assertIn('takes no files', output)
 
     def test_prompt_shows_how_to_answer(self):
         text = 'ask ' + json.dumps({
             'question': '# Where\n\n- **a**', 'choices': [{'title': 'north'}], 'files': True,
         })
-        said = self.dm('prompt', text, exits=10)
-        self.assertIn('1. north', said)
-        self.assertIn('dormouse answer pnd_', said)
-        self.assertIn('NUMBER --file FILE', said)
+        output = self.dm('prompt', text, exits=10)
+        self.assertIn('1. north', output)
+        self.assertIn('dormouse answer pnd_', output)
+        self.assertIn('NUMBER --file FILE', output)
 
     def test_reassign(self):
         _, call = self.asks()
@@ -226,7 +226,7 @@ class Reassigned(Rights):
         self.server = Server()
         self.addCleanup(self.server.clean)
 
-    def asked(self, project='default'):
+    def waiting_call(self, project='default'):
         session = self.server.create('ask Where?', project=project)
         return self.server.open_calls(session['id'])[0]
 
@@ -239,7 +239,7 @@ class Reassigned(Rights):
 
     def test_new_answerers_and_nobody_else(self):
         ann, bob = self.client('ann', 'answer'), self.client('bob', 'answer')
-        call = self.asked()
+        call = self.waiting_call()
         changed = self.assertStatus(self.passes(ann, call, 'bob'), 200)
         self.assertEqual(changed['answer']['from'], ['bob'])
         self.assertProblem(self.result(ann, call), 403, 'not_an_answerer')
@@ -256,7 +256,7 @@ class Reassigned(Rights):
         ann = self.client('ann', 'answer')
         self.client('bob', 'answer')
         self.client('eve', 'read')
-        call = self.asked()
+        call = self.waiting_call()
         self.assertStatus(self.passes(ann, call, 'ann'), 200)
         for to in (['bob'], ['role:answer'], ['ann', 'bob'], ['nobody']):
             problem = self.assertProblem(self.passes(ann, call, *to), 403, 'forbidden')
@@ -270,7 +270,7 @@ class Reassigned(Rights):
         ann = self.client('ann', 'answer')
         reader = self.client('rob', 'read')
         other = self.client('oda', 'answer', projects=['other'])
-        call = self.asked()
+        call = self.waiting_call()
         self.assertProblem(self.passes(reader, call, 'ann'), 403, 'forbidden')
         self.assertProblem(self.passes(other, call, 'oda'), 404, 'not_found')
         self.assertProblem(self.passes(ann, call, 'oda'), 403, 'forbidden')  # not of the project
@@ -279,7 +279,7 @@ class Reassigned(Rights):
         self.assertStatus(self.passes(ann, call, 'role:operate'), 200)
 
     def test_bodies_that_are_wrong(self):
-        call = self.asked()
+        call = self.waiting_call()
         path = f'/async-tool/pending/{call["id"]}/reassign'
         for to, pointer in (
             ([], '/to'), (['a'] * 21, '/to'), (['<b>'], '/to/0'), (['role:read'], '/to/0'),
@@ -293,7 +293,7 @@ class Reassigned(Rights):
         self.assertProblem(gone, 404, 'not_found')
 
     def test_settled_calls_and_jobs(self):
-        call = self.asked()
+        call = self.waiting_call()
         self.assertStatus(self.result(self.server, call), 200)
         self.assertProblem(self.passes(self.server, call, 'bob'), 409, 'conflict')
         _, job = self.waiting()

@@ -55,8 +55,8 @@ class Kept(Artifacts):
         self.assertEqual((output['truncated'], output['bytes']), (True, len(BYTES)))
         self.assertTrue(TEXT.startswith(output['head']) and TEXT.endswith(output['tail']))
         self.assertEqual(state['artifactID'], output['artifactID'])
-        told = self.assertStatus(self.server.get(f'/api/explain/{state["artifactID"]}'), 200)
-        self.assertEqual([c['pendingID'] for c in told['calls']], [pending])
+        report = self.assertStatus(self.server.get(f'/api/explain/{state["artifactID"]}'), 200)
+        self.assertEqual([c['pendingID'] for c in report['calls']], [pending])
         answer = self.assertStatus(self.fetch(state['artifactID']), 200)
         self.assertEqual(answer.raw, BYTES)
         for output, status, outcome in ((TEXT, 200, 'duplicate'), (TEXT + 'x', 409, None)):
@@ -66,10 +66,10 @@ class Kept(Artifacts):
                 self.assertEqual(again['outcome'], outcome)
                 self.assertEqual(again['receipt']['digest'], applied['receipt']['digest'])
         # The agent got the beginning and the end, and continued.
-        said = self.server.said(session)
-        self.assertTrue(said.startswith('deploy A: {"truncated":true,"head":'), said[:60])
-        self.assertIn(state['artifactID'], said)
-        self.assertLess(len(said), 20_000)
+        text = self.server.last_text(session)
+        self.assertTrue(text.startswith('deploy A: {"truncated":true,"head":'), text[:60])
+        self.assertIn(state['artifactID'], text)
+        self.assertLess(len(text), 20_000)
 
     def test_event_names_the_artifact(self):
         session, artifact = self.kept()

@@ -21,20 +21,20 @@ class Asked(Case):
         )
         return self.assertStatus(answer, status).json
 
-    def call(self, asked, wait=0):
-        answer = self.server.get(f'/api/pending/{asked["pendingID"]}?wait={wait}')
+    def call(self, question, wait=0):
+        answer = self.server.get(f'/api/pending/{question["pendingID"]}?wait={wait}')
         return self.assertStatus(answer, 200).json
 
-    def over(self, asked):
+    def over(self, question):
         """The settled call; its session is completed and has nothing to do."""
-        call = self.call(asked)
-        session = self.server.session(asked['sessionID'])
+        call = self.call(question)
+        session = self.server.session(question['sessionID'])
         self.assertEqual((session['status'], session['agentID']), ('completed', 'none'))
         self.assertEqual(session['activity']['type'], 'idle')
         return call
 
-    def types(self, asked):
-        return [one['type'] for one in self.server.events(asked['sessionID'])]
+    def types(self, question):
+        return [one['type'] for one in self.server.events(question['sessionID'])]
 
     def token(self, name, role, **more):
         answer = self.server.post('/api/tokens', {'name': name, 'role': role, **more})
@@ -58,114 +58,115 @@ class Lists(Asked):
 
 class Outcomes(Asked):
     def test_approval_is_shown_as_any_call_and_completes_its_session(self):
-        asked = self.ask(tool='deploy', arguments={'version': '4.2'})
-        call = asked['call']
+        approval = self.ask(tool='deploy', arguments={'version': '4.2'})
+        call = approval['call']
         self.assertEqual(
             (call['status'], call['reason'], call['tool'], call['input'], call['message']),
             ('waiting', 'approval', 'deploy', {'version': '4.2'}, 'Deploy 4.2 to production?'),
         )
-        self.assertFalse(asked['duplicate'])
-        self.assertTrue(asked['answerURL'].endswith('/a/' + asked['pendingID']))
-        session = self.server.session(asked['sessionID'])
+        self.assertFalse(approval['duplicate'])
+        self.assertTrue(approval['answerURL'].endswith('/a/' + approval['pendingID']))
+        session = self.server.session(approval['sessionID'])
         self.assertEqual(
             (session['title'], session['agentID'], session['activity']['type']),
             ('Deploy 4.2 to production?', 'none', 'waiting_async'),
         )
         (listed,) = self.server.items('/api/pending?view=inbox')
-        self.assertEqual(listed['id'], asked['pendingID'])
+        self.assertEqual(listed['id'], approval['pendingID'])
         self.assertStatus(self.server.decide(call, True, reason='go'), 200)
-        done = self.over(asked)
+        done = self.over(approval)
         self.assertEqual((done['status'], done['decision']['approved']), ('completed', True))
         self.assertEqual(done['decision']['reason'], 'go')
         self.assertEqual(
-            self.types(asked),
+            self.types(approval),
             [
                 'session_created', 'input_received', 'turn_started', 'agent_asked', 'submitted',
                 'turn_ended', 'session_ended',
             ],
         )
-        question, answer = self.server.messages(asked['sessionID'])
+        question, answer = self.server.messages(approval['sessionID'])
         self.assertEqual(question['parts'][0]['text'], 'Deploy 4.2 to production?')
         self.assertEqual(answer['parts'][0]['tool'], 'deploy')
-        explained = self.server.get('/api/explain/' + asked['pendingID'])
+        explained = self.server.get('/api/explain/' + approval['pendingID'])
         self.assertStatus(explained, 200)
-        audited = self.server.items(f'/api/audit?session={asked["sessionID"]}')
+        audited = self.server.items(f'/api/audit?session={approval["sessionID"]}')
         self.assertIn('submitted', [one['type'] for one in audited])
 
     def test_denial_settles_and_a_second_decision_is_a_conflict(self):
-        asked = self.ask()
-        self.assertStatus(self.server.decide(asked['call'], False, reason='not today'), 200)
-        self.assertEqual(self.over(asked)['decision']['approved'], False)
-        part = self.server.messages(asked['sessionID'])[1]['parts'][0]
+        question = self.ask()
+        self.assertStatus(self.server.decide(question['call'], False, reason='not today'), 200)
+        self.assertEqual(self.over(question)['decision']['approved'], False)
+        part = self.server.messages(question['sessionID'])[1]['parts'][0]
         self.assertIn('denied: not today', json.dumps(part))
-        self.assertTrue(self.server.decide(asked['call'], False)['duplicate'])
-        self.assertProblem(self.server.decide(asked['call'], True), 409, 'conflict')
+        self.assertTrue(self.server.decide(question['call'], False)['duplicate'])
+        self.assertProblem(self.server.decide(question['call'], True), 409, 'conflict')
 
     def test_answer_that_does_not_fit_is_refused_and_the_call_waits(self):
         schema = {'type': 'object', 'properties': {'port': {'type': 'integer', 'maximum': 9}},
                   'required': ['port']}
-        asked = self.ask('Which port?', schema=schema)
-        self.assertEqual(asked['call']['reason'], 'user_input')
-        pending = asked['pendingID']
+        question = self.ask('Which port?', schema=schema)
+        self.assertEqual(question['call']['reason'], 'user_input')
+        pending = question['pendingID']
         self.assertProblem(self.server.result(pending, {'port': 10}), 422, 'invalid_result')
-        self.assertProblem(self.server.decide(asked['call'], True), 422, 'wrong_kind')
-        self.assertEqual(self.call(asked)['status'], 'waiting')
+        self.assertProblem(self.server.decide(question['call'], True), 422, 'wrong_kind')
+        self.assertEqual(self.call(question)['status'], 'waiting')
         self.assertStatus(self.server.result(pending, {'port': 8}), 200)
-        self.assertEqual(self.over(asked)['result']['output'], {'port': 8})
+        self.assertEqual(self.over(question)['result']['output'], {'port': 8})
 
     def test_choices_accept_only_their_titles(self):
-        asked = self.ask(
+        question = self.ask(
             'Where?', choices=[{'title': 'staging'}, {'title': 'production', 'description': 'eu'}]
         )
-        self.assertEqual(len(asked['call']['form']['choices']), 2)
-        self.assertProblem(self.server.result(asked['pendingID'], 'mars'), 422, 'invalid_result')
-        self.assertStatus(self.server.result(asked['pendingID'], 'staging'), 200)
-        self.assertEqual(self.over(asked)['result']['output'], 'staging')
+        self.assertEqual(len(question['call']['form']['choices']), 2)
+        self.assertProblem(self.server.result(question['pendingID'], 'mars'), 422, 'invalid_result')
+        self.assertStatus(self.server.result(question['pendingID'], 'staging'), 200)
+        self.assertEqual(self.over(question)['result']['output'], 'staging')
 
     def test_job_reports_through_its_callback_url(self):
         for body, status in (({'result': {'output': 7}}, 'completed'), ({'error': 'no'}, 'failed')):
-            asked = self.ask('Backup', kind='result', tool='backup', externalRef='b-1')
+            question = self.ask('Backup', kind='result', tool='backup', externalRef='b-1')
             self.assertEqual(
-                asked['call']['timeout'] - asked['call']['time']['created'], DAY_MS
+                question['call']['timeout'] - question['call']['time']['created'], DAY_MS
             )
             self.assertEqual(self.server.items('/api/pending?externalRef=b-1')[0]['id'],
-                             asked['pendingID'])
-            url = self.server.post(f'/async-tool/pending/{asked["pendingID"]}/callback', {})['url']
+                             question['pendingID'])
+            path = f'/async-tool/pending/{question["pendingID"]}/callback'
+            url = self.server.post(path, {})['url']
             nobody = Client(self.server.port, None)
             self.assertStatus(nobody.post('/c/' + url.rsplit('/', 1)[1], body), 200)
             nobody.close()
-            self.assertEqual(self.over(asked)['status'], status)
+            self.assertEqual(self.over(question)['status'], status)
 
     def test_two_votes_are_needed_of_different_people(self):
-        asked = self.ask(answer={'from': ['ann', 'bob'], 'need': 2})
+        question = self.ask(answer={'from': ['ann', 'bob'], 'need': 2})
         ann, bob, eve = (self.token(name, 'answer') for name in ('ann', 'bob', 'eve'))
-        body = {'pendingID': asked['pendingID'], 'approved': True,
-                'inputDigest': asked['call']['inputDigest']}
+        body = {'pendingID': question['pendingID'], 'approved': True,
+                'inputDigest': question['call']['inputDigest']}
         refused = eve.post('/async-tool/decision', body)
         self.assertProblem(refused, 403, 'not_an_answerer')
         self.assertEqual(ann.post('/async-tool/decision', body)['outcome'], 'counted')
         self.assertEqual(ann.post('/async-tool/decision', body)['outcome'], 'counted')
-        self.assertEqual(self.call(asked)['status'], 'waiting')
+        self.assertEqual(self.call(question)['status'], 'waiting')
         self.assertEqual(bob.post('/async-tool/decision', body)['outcome'], 'applied')
-        self.assertEqual(len(self.over(asked)['answer']['votes']), 2)
+        self.assertEqual(len(self.over(question)['answer']['votes']), 2)
 
     def test_requester_may_be_excluded(self):
-        asked = self.ask(answer={'forbidRequester': True})
-        self.assertProblem(self.server.decide(asked['call'], True), 403, 'not_an_answerer')
+        question = self.ask(answer={'forbidRequester': True})
+        self.assertProblem(self.server.decide(question['call'], True), 403, 'not_an_answerer')
         other = self.token('ann', 'answer')
-        body = {'pendingID': asked['pendingID'], 'approved': True,
-                'inputDigest': asked['call']['inputDigest']}
+        body = {'pendingID': question['pendingID'], 'approved': True,
+                'inputDigest': question['call']['inputDigest']}
         self.assertStatus(other.post('/async-tool/decision', body), 200)
 
     def test_decision_about_other_arguments_is_refused(self):
-        asked = self.ask(arguments={'a': 1})
-        wrong = {**asked['call'], 'inputDigest': 'sha256:' + '0' * 64}
+        question = self.ask(arguments={'a': 1})
+        wrong = {**question['call'], 'inputDigest': 'sha256:' + '0' * 64}
         self.assertProblem(self.server.decide(wrong, True), 409, 'input_changed')
-        edited = self.server.decide(asked['call'], True, arguments={'a': 2})
+        edited = self.server.decide(question['call'], True, arguments={'a': 2})
         self.assertProblem(edited, 422, 'invalid_arguments')
-        rule = self.server.decide(asked['call'], True, rule={'scope': 'session'})
+        rule = self.server.decide(question['call'], True, rule={'scope': 'session'})
         self.assertProblem(rule, 400, 'bad_value')
-        self.assertEqual(self.call(asked)['status'], 'waiting')
+        self.assertEqual(self.call(question)['status'], 'waiting')
 
     def test_cancelled_call_turn_or_session_completes_it(self):
         for cancel in (
@@ -173,13 +174,13 @@ class Outcomes(Asked):
             lambda a: self.server.post(f'/api/sessions/{a["sessionID"]}/cancel', {}),
             lambda a: self.server.post(f'/api/sessions/{a["sessionID"]}/end', {}),
         ):
-            asked = self.ask()
-            self.assertStatus(cancel(asked), 200)
-            self.assertEqual(self.over(asked)['status'], 'cancelled')
+            question = self.ask()
+            self.assertStatus(cancel(question), 200)
+            self.assertEqual(self.over(question)['status'], 'cancelled')
 
     def test_session_without_agent_takes_no_work(self):
-        asked = self.ask()
-        session = asked['sessionID']
+        question = self.ask()
+        session = question['sessionID']
         for path, body in (
             (f'/api/sessions/{session}/prompt', {'text': 'hi'}),
             (f'/api/sessions/{session}/tasks', {'agentID': 'demo', 'prompt': 'hi'}),
@@ -191,20 +192,20 @@ class Outcomes(Asked):
                 self.assertProblem(self.server.post(path, body), 422, 'wrong_kind')
         created = self.server.post('/api/projects/default/sessions', {'agentID': 'none'})
         self.assertProblem(created, 400, 'bad_value')
-        self.assertStatus(self.server.decide(asked['call'], True), 200)
+        self.assertStatus(self.server.decide(question['call'], True), 200)
         again = self.server.post(f'/api/sessions/{session}/prompt', {'text': 'x', 'reopen': True})
         self.assertProblem(again, 422, 'wrong_kind')
 
     def test_lists_of_sessions_are_filtered_by_agent(self):
         with self.server.alone():  # numbers of several servers interleave
-            asked = self.ask()
+            question = self.ask()
             own = self.server.create(agent='demo')['id']
         listed = lambda query: [
             one['id'] for one in self.server.items('/api/projects/default/sessions?' + query)
         ]
-        self.assertEqual(listed('limit=1'), [own, asked['sessionID']])
-        self.assertEqual(listed('agentID=none&limit=1'), [asked['sessionID']])
-        self.assertEqual(listed('agentID=none&state=waiting'), [asked['sessionID']])
+        self.assertEqual(listed('limit=1'), [own, question['sessionID']])
+        self.assertEqual(listed('agentID=none&limit=1'), [question['sessionID']])
+        self.assertEqual(listed('agentID=none&state=waiting'), [question['sessionID']])
         self.assertEqual(listed('agentID=demo'), [own])
         self.assertEqual(listed('agentID=*'), [own])
         self.assertEqual(listed('agentID=*&state=waiting'), [])
@@ -218,60 +219,60 @@ class Time(Asked):
             withinMs=60_000, answer={'from': ['ann'], 'escalateTo': ['role:admin']}
         )
         self.server.advance(61)
-        for asked in (expires, denies):
-            self.assertEqual(self.call(asked, wait=20)['status'], 'expired')
-            self.over(asked)
-        said = json.dumps(self.server.messages(denies['sessionID']))
-        self.assertIn('denied: nobody answered in time', said)
+        for question in (expires, denies):
+            self.assertEqual(self.call(question, wait=20)['status'], 'expired')
+            self.over(question)
+        messages = json.dumps(self.server.messages(denies['sessionID']))
+        self.assertIn('denied: nobody answered in time', messages)
         self.assertProblem(self.server.decide(expires['call'], True), 410, 'expired')
         self.assertEqual(self.call(escalates)['answer']['from'], ['role:admin'])
         self.server.advance(61)
         self.assertEqual(self.call(escalates, wait=20)['status'], 'expired')
 
     def test_reminders_come_until_somebody_answers(self):
-        asked = self.ask(remindAfterMs=60_000, remindEveryMs=30_000)
+        question = self.ask(remindAfterMs=60_000, remindEveryMs=30_000)
         self.server.advance(61)
         self.server.advance(30)
-        reminded = [e['number'] for e in self.events_of(asked, 'reminded')]
+        reminded = [e['number'] for e in self.events_of(question, 'reminded')]
         self.assertEqual(reminded, [1, 2])
-        self.assertStatus(self.server.decide(asked['call'], True), 200)
+        self.assertStatus(self.server.decide(question['call'], True), 200)
         self.server.advance(300)
-        self.assertEqual(len(self.events_of(asked, 'reminded')), 2)
+        self.assertEqual(len(self.events_of(question, 'reminded')), 2)
 
-    def events_of(self, asked, type):
-        events = self.server.events(asked['sessionID'])
+    def events_of(self, question, type):
+        events = self.server.events(question['sessionID'])
         return [one['data'] for one in events if one['type'] == type]
 
     def test_deadline_passes_while_the_server_is_down(self):
-        asked = self.ask(withinMs=60_000)
+        question = self.ask(withinMs=60_000)
         self.server.kill()
         self.server.restart(down=120)
-        self.assertEqual(self.call(asked, wait=20)['status'], 'expired')
-        self.over(asked)
+        self.assertEqual(self.call(question, wait=20)['status'], 'expired')
+        self.over(question)
 
 
 class Waiting(Asked):
     def test_waits_return_when_the_call_is_settled(self):
-        asked = self.ask()
+        question = self.ask()
         listed = self.server.get('/api/pending')
         since = listed.headers['Dormouse-As-Of']
         clients = [self.server.new_client() for _ in range(2)]
-        clients[0].begin(f'/api/pending/{asked["pendingID"]}?wait=50')
+        clients[0].begin(f'/api/pending/{question["pendingID"]}?wait=50')
         clients[1].begin(f'/api/pending?changedSince={since}&wait=50&status=completed')
-        self.assertStatus(self.server.decide(asked['call'], True), 200)
+        self.assertStatus(self.server.decide(question['call'], True), 200)
         self.assertEqual(clients[0].end()['status'], 'completed')
-        self.assertEqual([one['id'] for one in clients[1].end()['items']], [asked['pendingID']])
+        self.assertEqual([one['id'] for one in clients[1].end()['items']], [question['pendingID']])
         for client in clients:
             client.close()
 
     def test_bulk_of_calls_is_answered_as_one_batch(self):
-        asked = [self.ask(f'Question {n}', kind='answer') for n in range(200)]
+        questions = [self.ask(f'Question {n}', kind='answer') for n in range(200)]
         self.assertEqual(len(self.server.items('/api/pending?limit=200')), 200)
         items = [{'pendingID': one['pendingID'], 'result': {'output': n}}
-                 for n, one in enumerate(asked)]
+                 for n, one in enumerate(questions)]
         self.assertStatus(self.server.post('/async-tool/results', {'items': items}), 200)
         self.assertEqual(self.server.items('/api/pending'), [])
-        self.assertEqual(self.over(asked[17])['result']['output'], 17)
+        self.assertEqual(self.over(questions[17])['result']['output'], 17)
 
 
 class Again(Asked):
@@ -340,9 +341,9 @@ class Again(Asked):
 
     def test_kill_around_a_decision_keeps_one_outcome(self):
         for after in (0, 0.0005, 0.001, 0.003):
-            asked = self.ask()
-            decision = {'pendingID': asked['pendingID'], 'approved': True,
-                        'inputDigest': asked['call']['inputDigest']}
+            question = self.ask()
+            decision = {'pendingID': question['pendingID'], 'approved': True,
+                        'inputDigest': question['call']['inputDigest']}
             client = self.server.new_client()
             thread = threading.Thread(
                 target=self.try_to, args=(client, '/async-tool/decision', decision, {})
@@ -352,10 +353,10 @@ class Again(Asked):
             thread.join()
             client.close()
             self.server.restart()
-            self.assertStatus(self.server.decide(asked['call'], True), 200)
-            done = self.over(asked)
+            self.assertStatus(self.server.decide(question['call'], True), 200)
+            done = self.over(question)
             self.assertEqual((done['status'], done['decision']['approved']), ('completed', True))
-            self.assertEqual(self.types(asked).count('submitted'), 1)
+            self.assertEqual(self.types(question).count('submitted'), 1)
 
 
 class Webhooks(Asked):
@@ -366,17 +367,17 @@ class Webhooks(Asked):
 
     def test_decision_is_sent_signed_and_survives_a_kill(self):
         for secret in ('shared-secret', WHSEC):
-            asked = self.ask(webhookURL=self.receiver.url + '/done', webhookSecret=secret)
-            self.assertNotIn(secret, json.dumps(asked))
+            question = self.ask(webhookURL=self.receiver.url + '/done', webhookSecret=secret)
+            self.assertNotIn(secret, json.dumps(question))
             before = len(self.receiver.received)
-            self.assertStatus(self.server.decide(asked['call'], False, reason='no'), 200)
+            self.assertStatus(self.server.decide(question['call'], False, reason='no'), 200)
             self.server.kill()
             self.server.restart()
             got = self.receiver.wait(before + 1)[before]
             body = json.loads(got['body'])
             self.assertEqual(
                 (body['pendingID'], body['status'], body['decision']['approved']),
-                (asked['pendingID'], 'completed', False),
+                (question['pendingID'], 'completed', False),
             )
             headers = got['headers']
             expected = standard(
@@ -385,7 +386,7 @@ class Webhooks(Asked):
             self.assertEqual(headers['webhook-signature'], expected['webhook-signature'])
             if secret == 'shared-secret':
                 self.assertEqual(headers['x-webhook-signature'], plain(secret, got['body']))
-            events = json.dumps(self.server.events(asked['sessionID']))
+            events = json.dumps(self.server.events(question['sessionID']))
             self.assertNotIn(secret, events + self.server.log.read_text())
 
     def test_expiry_and_cancel_are_sent(self):
@@ -412,15 +413,15 @@ class Rights(Asked):
     def test_foreign_project_looks_like_an_unknown_one(self):
         own = self.token('own', 'operate', projects=['a'])
         both = self.token('both', 'operate', projects=['a', 'b'])
-        asked = self.ask(client=own)
-        self.assertEqual(asked['call']['projectID'], 'a')
+        question = self.ask(client=own)
+        self.assertEqual(question['call']['projectID'], 'a')
         self.assertProblem(own.post('/api/pending?project=b', {'question': 'Q?'}), 404, 'not_found')
         self.assertProblem(both.post('/api/pending', {'question': 'Q?'}), 400, 'project_required')
         foreign = self.ask(client=both, project='b')
         for path in (f'/api/pending/{foreign["pendingID"]}', '/api/pending?project=b'):
             self.assertProblem(own.get(path), 404, 'not_found')
         self.assertProblem(own.delete(f'/api/pending/{foreign["pendingID"]}'), 404, 'not_found')
-        self.assertEqual(own.get('/api/pending')['items'][0]['id'], asked['pendingID'])
+        self.assertEqual(own.get('/api/pending')['items'][0]['id'], question['pendingID'])
 
     def test_keys_of_two_callers_are_different(self):
         one, two = (self.token(name, 'operate') for name in ('one', 'two'))

@@ -30,7 +30,7 @@ class Asking(Case):
         self.addCleanup(lambda: asking.poll() is None and asking.kill())
         return asking
 
-    def asked(self, count=1):
+    def open_calls(self, count=1):
         """Returns the open calls once there are at least `count`."""
         return wait_for(
             lambda: len(found := self.server.items('/api/pending')) >= count and found,
@@ -55,7 +55,7 @@ class Answers(Asking):
             '--argument', 'regions:=["eu"]', '--by', 'role:answer', '--remind', '1h',
             '--timeout', '2h',
         )
-        (call,) = self.asked()
+        (call,) = self.open_calls()
         self.assertEqual((call['tool'], call['input']),
                          ('deploy', {'version': '4.2', 'regions': ['eu']}))
         self.assertEqual(call['answer']['from'], ['role:answer'])
@@ -76,7 +76,7 @@ class Answers(Asking):
         )
         for settle, status, shown in outcomes:
             asking = self.begin('Deploy?', '--approve', '--timeout', '60s')
-            (call,) = self.asked()
+            (call,) = self.open_calls()
             settle(call)
             self.assertEqual(self.ends(asking, status)[0], shown)
 
@@ -90,7 +90,7 @@ class Answers(Asking):
                 (('--schema', schema.name), {'x': 1}, {'port': 8}, '{"port":8}\n'),
             ):
                 asking = self.begin('Where?', *options)
-                (call,) = self.asked()
+                (call,) = self.open_calls()
                 if wrong is not None:
                     refused = self.server.result(call['id'], wrong)
                     self.assertProblem(refused, 422, 'invalid_result')
@@ -99,7 +99,7 @@ class Answers(Asking):
 
     def test_votes_of_two_are_needed(self):
         asking = self.begin('Deploy?', '--approve', '--votes', '2', '--by', 'role:answer')
-        (call,) = self.asked()
+        (call,) = self.open_calls()
         self.assertEqual(call['answer']['need'], 2)
         self.dm('approve', call['id'])
         created = self.server.post('/api/tokens', {'name': 'ann', 'role': 'answer'})
@@ -109,7 +109,7 @@ class Answers(Asking):
 
     def test_json_prints_the_settled_call(self):
         asking = self.begin('Deploy?', '--approve', '--json')
-        (call,) = self.asked()
+        (call,) = self.open_calls()
         self.assertStatus(self.server.decide(call, False), 200)
         out, _ = self.ends(asking, DENIED)
         self.assertEqual(json.loads(out)['decision']['approved'], False)
@@ -117,14 +117,14 @@ class Answers(Asking):
     def test_question_comes_from_standard_input(self):
         done = run('ask', '-', '--no-wait', stdin='Where\nto?\n', env=self.env())
         self.assertEqual(done.returncode, 0, done)
-        (call,) = self.asked()
+        (call,) = self.open_calls()
         self.assertEqual((call['message'], done.stdout), ('Where\nto?', call['id'] + '\n'))
 
 
 class Lives(Asking):
     def test_wait_outlives_kills_of_the_server(self):
         asking = self.begin('Deploy?', '--approve')
-        (call,) = self.asked()
+        (call,) = self.open_calls()
         for _ in range(2):
             self.server.kill()
             self.server.restart()
@@ -135,7 +135,7 @@ class Lives(Asking):
         first = self.dm('ask', 'Deploy?', '--approve', '--key', 'job-7', '--no-wait').stdout
         again = self.dm('ask', 'Deploy?', '--approve', '--key', 'job-7', '--no-wait').stdout
         self.assertEqual(first, again)
-        (call,) = self.asked()
+        (call,) = self.open_calls()
         self.assertStatus(self.server.decide(call, True), 200)
         done = self.dm('ask', 'Deploy?', '--approve', '--key', 'job-7')
         self.assertEqual(done.stdout, 'approved\n')
@@ -150,17 +150,17 @@ class Lives(Asking):
 
     def test_interrupt_leaves_the_question_open(self):
         asking = self.begin('Deploy?', '--approve')
-        (call,) = self.asked()
+        (call,) = self.open_calls()
         self.waits(asking)
         asking.send_signal(signal.SIGINT)
         _, err = self.ends(asking, INTERRUPTED)
         self.assertIn(f'dormouse ask --wait {call["id"]}', err)
-        self.assertEqual(self.asked()[0]['status'], 'waiting')
+        self.assertEqual(self.open_calls()[0]['status'], 'waiting')
 
     def test_interrupt_cancels_on_request(self):
         for number, sent in enumerate((signal.SIGINT, signal.SIGTERM)):
             asking = self.begin(f'Deploy {number}?', '--approve', '--cancel-on-exit')
-            (call,) = self.asked()
+            (call,) = self.open_calls()
             self.waits(asking)
             asking.send_signal(sent)
             self.ends(asking, INTERRUPTED)

@@ -77,7 +77,7 @@ class Backup(Case):
         self.assertEqual(released.returncode, 0, released.stderr)
         self.assertIn('released', released.stdout)
         copy.at_rest(waiting)
-        self.assertEqual(copy.said(waiting), 'deploy A: live')
+        self.assertEqual(copy.last_text(waiting), 'deploy A: live')
         copy.at_rest(fresh)
         self.assertFalse(copy.get('/api/doctor')['held'])
         copy.restart()
@@ -105,10 +105,10 @@ class Backup(Case):
             done = subprocess.run([BINARY, 'backup', '-', '--data', self.server.directory],
                                   stdout=out, stderr=subprocess.PIPE, env=environment())
         self.assertEqual(done.returncode, 0, done.stderr)
-        told = run('restore', str(archive), '--data', str(self.folder / 'restored'))
-        self.assertEqual(told.returncode, 2, told)
-        self.assertIn(f'{archive} is a file', told.stderr)
-        self.assertIn(f'tar -xf {archive} -C b', told.stderr)
+        restore = run('restore', str(archive), '--data', str(self.folder / 'restored'))
+        self.assertEqual(restore.returncode, 2, restore)
+        self.assertIn(f'{archive} is a file', restore.stderr)
+        self.assertIn(f'tar -xf {archive} -C b', restore.stderr)
         with tarfile.open(archive) as tar:
             tar.extractall(self.target)
         self.restore()
@@ -226,8 +226,8 @@ class Backup(Case):
                                   str(self.folder / 'restored')], env=environment(),
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 for _ in range(2)]
-        said = [each.communicate()[1] for each in both]
-        self.assertEqual(sorted(each.returncode for each in both), [0, 4], said)
+        outputs = [each.communicate()[1] for each in both]
+        self.assertEqual(sorted(each.returncode for each in both), [0, 4], outputs)
         self.assertEqual(run('verify', '--data', str(self.folder / 'restored')).returncode, 0)
 
     def test_restore_that_did_not_finish_is_not_started(self):

@@ -44,8 +44,8 @@ def types_of(schema):
     found = set()
     for branch in schema.get('anyOf', []) + schema.get('oneOf', []):
         found |= types_of(branch)
-    said = schema.get('type', [])
-    found |= {said} if isinstance(said, str) else set(said)
+    types = schema.get('type', [])
+    found |= {types} if isinstance(types, str) else set(types)
     if 'number' in found:
         found.add('integer')
     return found or set(VALUES)
@@ -303,13 +303,13 @@ class Fields(Case):
             mark = self.session[4:]
             unknown = mark[:8] + 'A' * 13 + mark[21:]
             with self.subTest(method=method, path=path):
-                said = []
+                problems = []
                 for where in (own, own.replace(mark, unknown)):
                     answer = far.call(method, where, **body)
                     problem = self.refused(answer)
                     self.assertEqual((answer.status, problem['code']), (404, 'not_found'), answer)
-                    said.append(self.neutral(problem, where))
-                self.assertEqual(said[0], said[1])
+                    problems.append(self.neutral(problem, where))
+                self.assertEqual(problems[0], problems[1])
                 none = path.replace('{id}', 'no-id').replace('{project}', 'other')
                 self.assertProblem(far.call(method, none, **body), 404, 'not_found')
                 looked += 1

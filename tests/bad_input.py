@@ -224,7 +224,7 @@ class Kept(Case):
         for text in ('a\x00b', '\x01\x1f\x7f', '\u2028\u2029', '\ufffe\uffff', '\u202e', '\x1b[2J'):
             session = self.server.create()['id']
             self.assertStatus(self.server.prompt(session, text), 200)
-            self.assertEqual(self.server.said(session), f'You said: {text}')
+            self.assertEqual(self.server.last_text(session), f'You said: {text}')
             call = self.server.open_calls(self.server.create('deploy A')['id'])[0]
             self.assertStatus(self.server.error(call['id'], text), 200)
             shown = self.server.get(f'/async-tool/pending/{call["id"]}')
@@ -234,7 +234,7 @@ class Kept(Case):
         text = '{{7*7}} ${HOME} %s <script>alert(1)</script> \'; DROP TABLE journal;-- ../../etc'
         session = self.server.create(text, title=text)
         self.assertEqual(session['title'], text)
-        self.assertEqual(self.server.said(session['id']), f'You said: {text}')
+        self.assertEqual(self.server.last_text(session['id']), f'You said: {text}')
 
 
 class Large(Bad):
@@ -418,9 +418,9 @@ class Start(Bad):
         return spoilt
 
     def test_second_server_on_the_directory(self):
-        said = self.refused('--data', self.server.directory, '--listen', '127.0.0.1:0')
-        self.assertIn('in use', said)
-        self.assertIn(str(self.server.process.pid), said)
+        output = self.refused('--data', self.server.directory, '--listen', '127.0.0.1:0')
+        self.assertIn('in use', output)
+        self.assertIn(str(self.server.process.pid), output)
 
     def test_verify_on_a_directory_in_use(self):
         ended = run('verify', '--data', self.server.directory)
@@ -429,8 +429,8 @@ class Start(Bad):
 
     def test_port_in_use(self):
         other = pathlib.Path(self.server.own, 'other')
-        said = self.refused('--data', other, '--listen', f'127.0.0.1:{self.server.port}')
-        self.assertIn(str(self.server.port), said)
+        output = self.refused('--data', other, '--listen', f'127.0.0.1:{self.server.port}')
+        self.assertIn(str(self.server.port), output)
 
     def test_invalid_addresses(self):
         other = pathlib.Path(self.server.own, 'other')
@@ -450,15 +450,15 @@ class Start(Bad):
     def test_listening_beyond_loopback_needs_a_flag(self):
         other = pathlib.Path(self.server.own, 'other')
         for address in ('0.0.0.0:0', '[::]:0'):
-            said = self.refused('--data', other, '--listen', address, exits=6)
-            self.assertIn('--insecure', said)
+            output = self.refused('--data', other, '--listen', address, exits=6)
+            self.assertIn('--insecure', output)
 
     def test_newer_database(self):
         spoilt = self.copy()
         self.make_newer(spoilt)
         before = (spoilt / 'dormouse.db').read_bytes()
-        said = self.refused('--data', spoilt, '--listen', '127.0.0.1:0')
-        self.assertIn('use the release that wrote it', said)
+        output = self.refused('--data', spoilt, '--listen', '127.0.0.1:0')
+        self.assertIn('use the release that wrote it', output)
         self.assertEqual((spoilt / 'dormouse.db').read_bytes(), before, 'nothing was changed')
         ended = run('verify', '--data', spoilt)
         self.assertNotEqual(ended.returncode, 0)

@@ -24,8 +24,8 @@ class Refused(unittest.TestCase):
         return done.stderr
 
     def test_unknown_scenario_is_refused_with_the_known_ones(self):
-        said = self.refusal('--only', 'nonsense')
-        self.assertIn('nonsense is not one of systems, cold', said)
+        output = self.refusal('--only', 'nonsense')
+        self.assertIn('nonsense is not one of systems, cold', output)
 
     def test_unknown_size_is_refused_with_the_known_ones(self):
         self.assertIn('write NAME=NUMBER', self.refusal('--sizes', 'jobs=many'))

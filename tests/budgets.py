@@ -51,7 +51,7 @@ class BudgetCase(Case):
     def serve(self, per, *limits, prices=''):
         return self.configured(MODEL % prices + BUDGET % (per, '\n'.join(limits)))
 
-    def asked(self, session):
+    def budget_call(self, session):
         """Returns the open call about the budget."""
         (call,) = [c for c in self.server.open_calls(session) if c['reason'] == 'budget']
         return call
@@ -112,7 +112,7 @@ class Budgets(BudgetCase):
         self.assertEqual(call['form']['properties']['raise']['default'], 1)
         self.assertStatus(self.server.decide(call, True), 200)
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'deploy A: live')
+        self.assertEqual(self.server.last_text(session), 'deploy A: live')
         types = self.types(session)
         self.assertEqual(types.count('model_replied'), 2)
         self.assertEqual(types.count('model_requested'), 2)
@@ -139,7 +139,7 @@ class Budgets(BudgetCase):
                    if p['type'] == 'tool']
         self.assertEqual(part['state']['output'], 'live')
         self.server.prompt(session, 'hello')
-        self.assertEqual(self.server.said(session), 'deploy A: live\nYou said: hello')
+        self.assertEqual(self.server.last_text(session), 'deploy A: live\nYou said: hello')
 
     def test_expiry_ends_the_turn(self):
         session, call = self.reached('steps = 1', 'timeout = "1h"')
@@ -173,17 +173,17 @@ class Budgets(BudgetCase):
         self.assertEqual(self.types(session), before)
         self.assertStatus(self.raised_by(call, 1000), 200)
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'deploy A: live')
+        self.assertEqual(self.server.last_text(session), 'deploy A: live')
 
     def test_kill_while_paused_loses_nothing(self):
         session, call = self.reached()
         for _ in range(2):
             self.server.kill()
             self.server.start()
-        self.assertEqual(self.asked(session)['id'], call['id'])
+        self.assertEqual(self.budget_call(session)['id'], call['id'])
         self.assertStatus(self.raised_by(call, 5), 200)
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'deploy A: live')
+        self.assertEqual(self.server.last_text(session), 'deploy A: live')
         self.assertEqual(self.types(session).count('model_requested'), 2)
 
     def test_one_of_two_racing_raises_counts(self):
@@ -210,31 +210,31 @@ class Budgets(BudgetCase):
         self.assertEqual(self.server.open_calls(fork), [])
         self.server.prompt(fork, 'hello')
         stays = f'deploy A failed: stays with session {session}'
-        self.assertEqual(self.server.said(fork), stays + '\nYou said: hello')
-        self.assertEqual(self.asked(session)['id'], call['id'])
+        self.assertEqual(self.server.last_text(fork), stays + '\nYou said: hello')
+        self.assertEqual(self.budget_call(session)['id'], call['id'])
         self.assertStatus(self.server.decide(call, True), 200)
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'deploy A: live')
+        self.assertEqual(self.server.last_text(session), 'deploy A: live')
 
     def test_session_budget_holds_the_next_turn(self):
         self.serve('session', 'tokens = 1', 'agents = ["ops"]')
         session = self.server.create('hello', agent='ops')['id']
-        self.assertEqual(self.server.said(session), 'You said: hello')
+        self.assertEqual(self.server.last_text(session), 'You said: hello')
         self.server.prompt(session, 'more')
         call = self.paused(session)
         self.assertRegex(call['message'], r'^The session has used \d+ tokens; its budget is 1 ')
         self.assertStatus(self.raised_by(call, 1000), 200)
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'You said: more')
+        self.assertEqual(self.server.last_text(session), 'You said: more')
         self.server.prompt(session, 'once more')
-        self.assertEqual(self.server.said(session), 'You said: once more')
+        self.assertEqual(self.server.last_text(session), 'You said: once more')
 
     def test_agents_and_projects_limit_only_themselves(self):
         self.serve('session', 'steps = 1', 'agents = ["demo"]', 'projects = ["other"]')
         for agent, project in (('ops', 'default'), ('demo', 'default'), ('ops', 'other')):
             session = self.server.create('hello', agent=agent, project=project)['id']
             self.server.prompt(session, 'more')
-            self.assertEqual(self.server.said(session), 'You said: more')
+            self.assertEqual(self.server.last_text(session), 'You said: more')
         session = self.server.create('hello', project='other')['id']
         self.server.prompt(session, 'more')
         self.paused(session)
@@ -249,7 +249,7 @@ class Budgets(BudgetCase):
         self.assertProblem(self.raised_by(call, -0.5), 422, 'invalid_result')
         self.assertStatus(self.raised_by(call, 0.001), 200)
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'You said: more')
+        self.assertEqual(self.server.last_text(session), 'You said: more')
 
     def test_waiting_is_no_wall_time(self):
         self.serve('turn', 'wall_time = "10m"')
@@ -258,7 +258,7 @@ class Budgets(BudgetCase):
         self.server.advance(3600)
         self.assertStatus(self.server.result(call['id'], 'live'), 200)
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'deploy A: live')
+        self.assertEqual(self.server.last_text(session), 'deploy A: live')
 
     def test_work_of_a_tool_reaches_the_wall_time(self):
         session, call = self.worked_long(BUDGET % ('turn', 'wall_time = "10m"'))
@@ -267,12 +267,12 @@ class Budgets(BudgetCase):
         self.assertNotRegex(call['input']['used'], 'ms')
         self.assertStatus(self.raised_by(call, '1h'), 200)
         self.server.at_rest(session)
-        self.assertIn('deploy A', self.server.said(session))
+        self.assertIn('deploy A', self.server.last_text(session))
 
     def test_only_answerers_may_raise(self):
         session, call = self.reached('steps = 1', 'answerers = ["alice"]')
         self.assertProblem(self.server.decide(call, True), 403, 'not_an_answerer')
-        self.assertEqual(self.asked(session)['id'], call['id'])
+        self.assertEqual(self.budget_call(session)['id'], call['id'])
 
     def test_commands_show_and_raise(self):
         session, call = self.reached()
@@ -286,7 +286,7 @@ class Budgets(BudgetCase):
         raised = self.cli('approve', call['id'], '--content', '{"raise":2}')
         self.assertEqual(raised.returncode, 0, raised.stderr)
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'deploy A: live')
+        self.assertEqual(self.server.last_text(session), 'deploy A: live')
 
     def test_inbox_metrics_and_audit_have_it(self):
         _, call = self.reached()
@@ -308,7 +308,7 @@ class OfADay(BudgetCase):
     def spend(self, agent='ops', project='default'):
         """A new session that takes one step."""
         session = self.server.create('hello', agent=agent, project=project)['id']
-        self.assertEqual(self.server.said(session), 'You said: hello')
+        self.assertEqual(self.server.last_text(session), 'You said: hello')
         return session
 
     def held(self, agent='ops', project='default'):
@@ -360,7 +360,7 @@ class OfADay(BudgetCase):
         self.assertEqual(call['timeout'] % 86_400_000, 0)
         self.server.advance(86_400)
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'You said: hello')
+        self.assertEqual(self.server.last_text(session), 'You said: hello')
         self.assertProblem(self.server.decide(call, True), 410, 'expired')
         self.held()
 
@@ -386,7 +386,7 @@ class OfADay(BudgetCase):
             wait_for(lambda one=session: not self.server.open_calls(one),
                      what='the end of the question')
             self.server.at_rest(session)
-            self.assertEqual(self.server.said(session), 'You said: hello')
+            self.assertEqual(self.server.last_text(session), 'You said: hello')
         self.spend()
 
     def test_denial_ends_the_turn_of_its_session_only(self):
@@ -397,7 +397,7 @@ class OfADay(BudgetCase):
         self.assertStatus(self.server.decide(call, False), 200)
         self.server.at_rest(first)
         self.assertEqual(self.last_turn(first)['finishReason'], 'budget')
-        self.asked(second)
+        self.budget_call(second)
 
 
 class OfTheConfiguration(unittest.TestCase):
@@ -428,8 +428,8 @@ class OfTheConfiguration(unittest.TestCase):
                 path.write_text(MODEL % prices + '[[budget]]\nper = "turn"\ncost = 1\n'
                                 f'currency = "{currency}"\n')
                 checked = run('config', 'check', str(path))
-                said = 'prices in EUR and the budget is in USD' in checked.stdout + checked.stderr
-                self.assertEqual(said, warned, checked)
+                named = 'prices in EUR and the budget is in USD' in checked.stdout + checked.stderr
+                self.assertEqual(named, warned, checked)
 
 
 if __name__ == '__main__':

@@ -27,7 +27,7 @@ class CallbackUrl(Case):
         path = answer['url'].removeprefix(own)
         self.assertStatus(anyone.post(path, {'result': {'output': 'live'}}), 200)
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'deploy A: live')
+        self.assertEqual(self.server.last_text(session), 'deploy A: live')
         self.assertProblem(self.ask(call), 409, 'wrong_state')
 
     def test_url_is_in_no_list_and_no_event(self):

@@ -104,7 +104,7 @@ class Jobs(Case):
     def action(self, name, **inputs):
         return Action(name, self.server.token, self.url, self.folder, **inputs)
 
-    def asked(self, count=1):
+    def waiting_calls(self, count=1):
         def waiting():
             calls = self.server.items('/async-tool/pending?status=waiting&limit=50')
             return calls if len(calls) == count else None
@@ -123,7 +123,7 @@ class GithubAsk(Jobs):
             'ask', question='Deploy 4.2?', arguments='version=4.2\ncanary:=true\n', by='first'
         )
         process = action.start()
-        (call,) = self.asked()
+        (call,) = self.waiting_calls()
         self.assertEqual(call['input'], {'version': '4.2', 'canary': True})
         self.assertStatus(self.server.decide(call, True), 200)
         step = action.end(process)
@@ -135,7 +135,7 @@ class GithubAsk(Jobs):
     def test_denied_question_fails_the_job(self):
         action = self.action('ask', question='Deploy?')
         process = action.start()
-        (call,) = self.asked()
+        (call,) = self.waiting_calls()
         self.assertStatus(self.server.decide(call, False), 200)
         step = action.end(process)
         self.assertEqual((step.exit, step.outputs['status']), (DENIED, 'denied'))
@@ -144,7 +144,7 @@ class GithubAsk(Jobs):
     def test_question_that_nobody_answers_expires(self):
         action = self.action('ask', question='Deploy?', timeout='1h')
         process = action.start()
-        self.asked()
+        self.waiting_calls()
         self.server.advance(3_601)
         step = action.end(process)
         self.assertEqual((step.exit, step.outputs['status']), (EXPIRED, 'expired'))
@@ -153,14 +153,14 @@ class GithubAsk(Jobs):
         evil = 'eu\nstatus=approved\n::set-output name=x::y'
         action = self.action('ask', question='Where?\n::error::x', kind='answer', choices='eu\nus')
         process = action.start()
-        (call,) = self.asked()
+        (call,) = self.waiting_calls()
         self.assertStatus(self.server.result(call['id'], 'us'), 200)
         step = action.end(process)
         self.assertEqual(step.outputs, {'answer': 'us', 'status': 'answered'})
         self.assertIn('::notice::Where?%0A::error::x: us\n', step.log)
         free = self.action('ask', question='Why?', kind='answer', key='another')
         process = free.start()
-        (call,) = self.asked()
+        (call,) = self.waiting_calls()
         self.assertStatus(self.server.result(call['id'], evil), 200)
         step = free.end(process)
         self.assertEqual(step.outputs, {'answer': evil, 'status': 'answered'})
@@ -169,7 +169,7 @@ class GithubAsk(Jobs):
     def test_killed_job_and_server_find_the_same_question_again(self):
         action = self.action('ask', question='Deploy?')
         process = action.start()
-        (call,) = self.asked()
+        (call,) = self.waiting_calls()
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         self.server.kill()
@@ -177,7 +177,7 @@ class GithubAsk(Jobs):
         self.url = f'http://127.0.0.1:{self.server.port}'
         again = self.action('ask', question='Deploy?')
         process = again.start()
-        self.assertEqual(self.asked()[0]['id'], call['id'])
+        self.assertEqual(self.waiting_calls()[0]['id'], call['id'])
         self.assertStatus(self.server.decide(call, True), 200)
         self.assertEqual(again.end(process).exit, 0)
 
@@ -214,14 +214,14 @@ class GithubResult(Jobs):
         session, call = self.waiting_call()
         self.assertEqual(self.report(call, result='live').exit, 0)
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'deploy A: live')
+        self.assertEqual(self.server.last_text(session), 'deploy A: live')
         self.assertEqual(self.report(call, result='live').exit, 0, 'the same again has no effect')
 
     def test_job_without_a_result_gives_the_address_of_its_run(self):
         session, call = self.waiting_call()
         self.assertEqual(self.report(call).exit, 0)
         self.server.at_rest(session)
-        self.assertIn('https://github.example/acme/shop/actions/runs/42', self.server.said(session))
+        self.assertIn('https://github.example/acme/shop/actions/runs/42', self.server.last_text(session))
 
     def test_json_stays_json(self):
         _, call = self.waiting_call()
@@ -268,7 +268,7 @@ class Gitlab(Jobs):
     def test_job_continues_only_if_it_is_approved(self):
         for approved, exit_status in ((True, 0), (False, DENIED)):
             job = self.script('.dormouse-ask', 'script', CI_PIPELINE_ID=str(exit_status))
-            (call,) = self.asked()
+            (call,) = self.waiting_calls()
             self.assertEqual(call['input'], {'pipeline': 'https://gitlab.example/p/7'})
             self.assertStatus(self.server.decide(call, approved), 200)
             log, _ = job.communicate(timeout=60)

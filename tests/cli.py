@@ -53,9 +53,9 @@ class Cli(Case):
 
     def asleep(self, text='deploy A', exits=SLEEPS):
         """Sends a prompt that sleeps. Returns the output, the session and its first open call."""
-        said = self.dm('prompt', text, exits=exits)
-        session = re.search(r'ses_[A-Za-z0-9_-]{22}', said)[0]
-        return said, session, self.server.open_calls(session)[0]
+        output = self.dm('prompt', text, exits=exits)
+        session = re.search(r'ses_[A-Za-z0-9_-]{22}', output)[0]
+        return output, session, self.server.open_calls(session)[0]
 
 
     def where(self):
@@ -126,9 +126,9 @@ def columns_of(line):
 
 class MainJob(Cli):
     def test_prompt_sleep_result(self):
-        said, session, call = self.asleep()
-        self.assertIn(call['id'], said)
-        self.assertIn('result', said, 'it says how to settle what sleeps')
+        output, session, call = self.asleep()
+        self.assertIn(call['id'], output)
+        self.assertIn('result', output, 'it says how to settle what sleeps')
         self.assertIn('applied', self.dm('result', call['id'], 'live'))
         self.server.at_rest(session)
         shown = self.dm('show', session)
@@ -138,10 +138,10 @@ class MainJob(Cli):
         self.assertIn('deploy A: live', self.dm('show', session))
 
     def test_commands_it_prints_work_when_pasted(self):
-        said, session, call = self.asleep()
+        output, session, call = self.asleep()
         line = next(
             line.strip()
-            for line in said.splitlines()
+            for line in output.splitlines()
             if 'dormouse result' in line or ' result ' in line
         )
         command = line[line.index('dormouse') :]
@@ -151,11 +151,11 @@ class MainJob(Cli):
             ended = subprocess.run(['bash', '-c', command], env=env, capture_output=True, text=True)
             self.assertEqual(ended.returncode, DONE, (command, ended))
             self.server.at_rest(session)
-            self.assertTrue(self.server.said(session).startswith('deploy A: '))
+            self.assertTrue(self.server.last_text(session).startswith('deploy A: '))
 
     def test_turn_that_ends_is_done(self):
-        said = self.dm('prompt', 'hello')
-        self.assertIn('You said: hello', said)
+        output = self.dm('prompt', 'hello')
+        self.assertIn('You said: hello', output)
 
     def test_text_may_come_from_standard_input(self):
         self.assertIn('You said: from a pipe', self.dm('prompt', '-', stdin='from a pipe'))
@@ -177,8 +177,8 @@ class MainJob(Cli):
         self.dm('prompt', '-a', 'nobody', 'hello', exits=USAGE)
 
     def test_not_followed(self):
-        said = self.dm('prompt', '--no-follow', 'sleepy 1s')
-        session = said.strip()
+        output = self.dm('prompt', '--no-follow', 'sleepy 1s')
+        session = output.strip()
         self.assertRegex(session, r'^ses_')
         self.server.at_rest(session)
 
@@ -187,7 +187,7 @@ class MainJob(Cli):
         self.dm('prompt', '-s', session, '--when', 'reject', 'x', exits=REFUSED)
         self.dm('prompt', '-s', session, '--when', 'nonsense', 'x', exits=USAGE)
         self.dm('prompt', '-s', session, '--when', 'steer', 'hello', exits=SLEEPS)
-        self.assertEqual(self.server.said(session), 'You said: hello')
+        self.assertEqual(self.server.last_text(session), 'You said: hello')
 
     def test_interrupted_while_it_follows(self):
         where = [
@@ -207,9 +207,9 @@ class MainJob(Cli):
         streams = re.compile(r'^dormouse_http_streams [1-9]', re.M)
         wait_for(lambda: streams.search(self.server.get('/metrics').raw.decode()), what='a reader')
         follows.send_signal(signal.SIGINT)
-        _, said = follows.communicate(timeout=10)
+        _, output = follows.communicate(timeout=10)
         self.assertEqual(follows.returncode, INTERRUPTED)
-        self.assertIn('the turn continues', said)
+        self.assertIn('the turn continues', output)
         (session,) = self.server.items('/api/projects/default/sessions')
         self.assertEqual(session['activity']['type'], 'busy')
         self.dm('cancel', session['id'])
@@ -256,21 +256,22 @@ class Settling(Cli):
         _, session, call = self.asleep('approve X')
         self.assertIn('dangerous', self.dm('approve', call['id'], '--reason', 'checked'))
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'dangerous X: {"done":"X","runs":1}')
+        self.assertEqual(self.server.last_text(session), 'dangerous X: {"done":"X","runs":1}')
         self.dm('deny', call['id'], exits=CONFLICT)
         _, session, call = self.asleep('approve X')
         self.dm('deny', call['id'], '--reason', 'not on a Friday')
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'dangerous X failed: denied: not on a Friday')
+        self.assertEqual(self.server.last_text(session),
+                         'dangerous X failed: denied: not on a Friday')
         _, session, call = self.asleep('approve X')
         self.dm('approve', call['id'], '--arguments', '{"action":1}', exits=USAGE)
-        said = self.dm('approve', call['id'], '--arguments', '{"action":"Y"}')
-        self.assertIn('{"action":"Y"} instead of {"action":"X"}: applied', said)
-        said = self.dm('explain', call['id'])
-        self.assertIn('asked for dangerous {"action":"X"}', said)
-        self.assertIn('- action: "X"\n          + action: "Y"\n', said)
+        output = self.dm('approve', call['id'], '--arguments', '{"action":"Y"}')
+        self.assertIn('{"action":"Y"} instead of {"action":"X"}: applied', output)
+        output = self.dm('explain', call['id'])
+        self.assertIn('asked for dangerous {"action":"X"}', output)
+        self.assertIn('- action: "X"\n          + action: "Y"\n', output)
         self.server.at_rest(session)
-        self.assertIn('{"done":"Y","runs":1}', self.server.said(session))
+        self.assertIn('{"done":"Y","runs":1}', self.server.last_text(session))
 
     def test_wrong_kind_says_what_to_do(self):
         _, _, call = self.asleep('approve X')
@@ -288,15 +289,15 @@ class Settling(Cli):
 
     def test_question_is_answered_by_a_prompt(self):
         _, session, call = self.asleep('ask Q?')
-        said = self.dm('prompt', '-s', session, '--answers', call['id'], 'yes')
-        self.assertIn('ask_human Q?: yes', said)
+        output = self.dm('prompt', '-s', session, '--answers', call['id'], 'yes')
+        self.assertIn('ask_human Q?: yes', output)
 
     def test_cancel(self):
         _, session, call = self.asleep()
         self.dm('cancel', call['id'])
         self.dm('result', call['id'], 'x', exits=GONE)
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'deploy A failed: cancelled')
+        self.assertEqual(self.server.last_text(session), 'deploy A failed: cancelled')
         _, session, call = self.asleep()
         self.dm('cancel', session)
         self.assertEqual(self.server.turns(session)[0]['finishReason'], 'cancelled')
@@ -306,7 +307,7 @@ class Settling(Cli):
         _, session, call = self.asleep()
         self.dm('cancel', call['id'], '--reason', 'another branch')
         self.server.at_rest(session)
-        self.assertIn('another branch', self.server.said(session))
+        self.assertIn('another branch', self.server.last_text(session))
         self.assertIn('cancelled another branch', self.dm('show', call['id']))
         self.assertIn('another branch', self.dm('explain', call['id']))
         self.assertIn('another branch', self.dm('show', session))
@@ -330,14 +331,14 @@ class Settling(Cli):
 
     def test_fork(self):
         _, session, call = self.asleep()
-        said = self.dm('fork', session, '--title', 'F')
+        output = self.dm('fork', session, '--title', 'F')
         forks = [
             s
             for s in self.server.items('/api/projects/default/sessions')
             if s['forkedFrom'] == session
         ]
         self.assertEqual(len(forks), 1)
-        self.assertIn(forks[0]['id'], said)
+        self.assertIn(forks[0]['id'], output)
         self.dm('fork', session, '--seq', '1', exits=USAGE)
 
 

@@ -97,9 +97,9 @@ class Filters(Cli):
         with tempfile.TemporaryDirectory(prefix='dormouse-empty-') as empty:
             done = self.jq('prompt', 'hello', '--jq', '.id', env=environment(PATH=empty))
         self.assertEqual((done.returncode, done.stdout), (USAGE, ''))
-        said = json.loads(done.stderr)
-        self.assertIn('jq', said['title'])
-        self.assertIn('sudo apt install jq', said['remedy'])
+        problem = json.loads(done.stderr)
+        self.assertIn('jq', problem['title'])
+        self.assertIn('sudo apt install jq', problem['remedy'])
         self.assertEqual(self.sessions(), [])
 
     def test_commands_without_json_refuse_it(self):

@@ -39,9 +39,9 @@ class Reading(Cli):
         receipt = self.server.result(call['id'], 'live')['receipt']
         self.server.at_rest(session)
         for name in (call['id'], session, receipt['id']):
-            told = self.dm('explain', name)
-            self.assertIn(receipt['digest'][:19], told)
-            self.assertIn('first', told, 'who')
+            output = self.dm('explain', name)
+            self.assertIn(receipt['digest'][:19], output)
+            self.assertIn('first', output, 'who')
         self.dm('explain', 'nonsense', exits=NOT_FOUND)
 
     def test_artifact(self):
@@ -85,7 +85,7 @@ class Reading(Cli):
         self.assertEqual(live.returncode, INTERRUPTED)
 
     def test_timeline_draws_who_woke_the_session(self):
-        said, session, call = self.asleep()
+        output, session, call = self.asleep()
         asleep = self.dm('timeline', session[:14])
         self.assertIn('☾', asleep)
         self.assertRegex(asleep, r'(?m)^deploy +▒*┄+')
@@ -107,9 +107,9 @@ class Reading(Cli):
         names = re.findall(r'^  ([a-z]+) ', listed, re.M)
         self.assertGreater(len(names), 18)
         for name in names:
-            told = run(name, '--help')
-            self.assertEqual(told.returncode, DONE)
-            self.assertIn('Example', told.stdout)
+            done = run(name, '--help')
+            self.assertEqual(done.returncode, DONE)
+            self.assertIn('Example', done.stdout)
 
     def test_objects_are_those_of_the_api(self):
         (turn,) = self.objects('prompt', 'deploy A', exits=SLEEPS)
@@ -145,8 +145,9 @@ class Reading(Cli):
         self.server.result(call['id'], 1)
         ended = run('result', call['id'], 'other', '--json', *where)
         self.assertEqual(ended.returncode, CONFLICT)
-        told = [line for line in (ended.stdout + ended.stderr).splitlines() if line.startswith('{')]
-        self.assertEqual(json.loads(told[0])['code'], 'conflict')
+        lines = (ended.stdout + ended.stderr).splitlines()
+        documents = [line for line in lines if line.startswith('{')]
+        self.assertEqual(json.loads(documents[0])['code'], 'conflict')
 
     def test_control_characters_do_not_reach_the_terminal(self):
         evil = 'x\x1b[2J\x07\u202e\x9b\u200b\u2066\ufeff\U000e0041'
@@ -163,9 +164,9 @@ class Reading(Cli):
             ('pending', '--status', 'failed'),
             ('candidates', 'session'),
         ):
-            for said in (self.dm(*command), self.dm(*command, '--json')):
+            for output in (self.dm(*command), self.dm(*command, '--json')):
                 for character in evil[1:2] + '\x07\u202e\x9b\u200b\u2066\ufeff\U000e0041':
-                    self.assertNotIn(character, said, command)
+                    self.assertNotIn(character, output, command)
         (shown, *_) = self.objects('show', session)
         self.assertEqual(shown['title'], evil, 'the same value in another spelling')
 
@@ -177,7 +178,7 @@ class Ids(Cli):
         self.assertIn(session, self.dm('show', session[4:12]))
         self.dm('result', call['id'][:-10], 'live')
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'deploy A: live')
+        self.assertEqual(self.server.last_text(session), 'deploy A: live')
 
     def test_ambiguous_beginning_lists_candidates(self):
         for _ in range(3):

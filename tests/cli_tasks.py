@@ -11,9 +11,9 @@ class Tasks(Cli):
         body = {'agentID': 'demo', 'prompt': 'hello', 'description': 'look it up'}
         task = self.server.post(f'/api/sessions/{session}/tasks', body).json
         self.server.get(f'/api/tasks/{task["taskID"]}/output?wait=20')
-        said = self.dm('tasks', session)
+        output = self.dm('tasks', session)
         for part in (task['taskID'], task['sessionID'], 'completed', 'look it up'):
-            self.assertIn(part, said)
+            self.assertIn(part, output)
         listed = self.server.get(f'/api/sessions/{session}/tasks').json
         self.assertEqual(self.objects('tasks', session), [listed])
 
@@ -21,9 +21,9 @@ class Tasks(Cli):
         session = self.server.create()['id']
         [task] = self.objects('tasks', session, '--start', 'hello', '--description', 'greet')
         self.assertEqual((task['agentID'], task['description']), ('demo', 'greet'))
-        said = self.dm('tasks', '--output', task['taskID'], '--wait', '20s')
-        self.assertIn('completed', said)
-        self.assertIn('You said: hello', said)
+        output = self.dm('tasks', '--output', task['taskID'], '--wait', '20s')
+        self.assertIn('completed', output)
+        self.assertIn('You said: hello', output)
         self.dm('tasks', '--resume', task['taskID'], exits=USAGE)
         self.dm('tasks', '--resume', task['taskID'], '--message', 'deploy A')
         self.assertIn('resumed', self.dm('tasks', '--output', task['taskID'], exits=SLEEPS))

@@ -88,8 +88,8 @@ class TypeScriptPackage(Installed):
                              names)
         self.assertFalse({'client.ts', '.digest', 'generate.mjs'} & names, names)
         (self.folder / 'use.mjs').write_text(USE_TYPESCRIPT)
-        said = run('node', 'use.mjs', cwd=self.folder, **self.served())
-        self.assertEqual(said.splitlines(), SAID)
+        output = run('node', 'use.mjs', cwd=self.folder, **self.served())
+        self.assertEqual(output.splitlines(), SAID)
 
     def test_wrong_types_do_not_compile(self):
         modules = self.folder / 'node_modules'
@@ -128,9 +128,9 @@ class PythonPackage(Installed):
         site = self.folder / 'site/dormouse'
         self.assertTrue((site / 'py.typed').exists())
         (self.folder / 'use.py').write_text(USE_PYTHON)
-        said = run(sys.executable, 'use.py', cwd=self.folder,
-                   PYTHONPATH=str(self.folder / 'site'), **self.served())
-        self.assertEqual(said.lower().splitlines(), SAID)
+        output = run(sys.executable, 'use.py', cwd=self.folder,
+                     PYTHONPATH=str(self.folder / 'site'), **self.served())
+        self.assertEqual(output.lower().splitlines(), SAID)
 
     def test_wheels_of_the_same_sources_are_equal(self):
         for name in ('one', 'two'):

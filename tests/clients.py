@@ -128,15 +128,15 @@ class Library:
 
     def test_ask_makes_a_call_without_an_agent(self):
         client = self.driven()
-        asked = client.call('ask', 'Deploy?', kind='approval', tool='deploy',
-                            arguments={'version': '4.2'}, idempotencyKey='deploy-4.2',
-                            answer={'from': ['role:answer']}, withinMs=600_000)
+        question = client.call('ask', 'Deploy?', kind='approval', tool='deploy',
+                               arguments={'version': '4.2'}, idempotencyKey='deploy-4.2',
+                               answer={'from': ['role:answer']}, withinMs=600_000)
         again = client.call('ask', 'Deploy?', kind='approval', tool='deploy',
                             arguments={'version': '4.2'}, idempotencyKey='deploy-4.2',
                             answer={'from': ['role:answer']}, withinMs=600_000)
-        self.assertEqual((again['pendingID'], again['duplicate']), (asked['pendingID'], True))
-        client.call('approve', asked['call'])
-        self.assertTrue(client.call('wait', asked['pendingID'])['decision']['approved'])
+        self.assertEqual((again['pendingID'], again['duplicate']), (question['pendingID'], True))
+        client.call('approve', question['call'])
+        self.assertTrue(client.call('wait', question['pendingID'])['decision']['approved'])
         other = client.call('ask', 'Where?', choices=[{'title': 'eu'}, {'title': 'us'}])
         error = self.fails('Refusal', client, 'submitResult', other['pendingID'], 'mars')
         self.assertEqual(error.code, 'invalid_result')

@@ -35,11 +35,11 @@ class Compose(unittest.TestCase):
             leave_out(why)
         text = FILE.read_text()
         self.assertEqual(self.check(text), (0, ''))
-        for wrong, said in (('read_onyl: true', 'must NOT have additional properties'),
-                            ('read_only: 7', '/services/dormouse/read_only')):
+        for wrong, expected in (('read_onyl: true', 'must NOT have additional properties'),
+                                ('read_only: 7', '/services/dormouse/read_only')):
             status, output = self.check(text.replace('read_only: true', wrong))
             self.assertNotEqual(status, 0)
-            self.assertIn(said, output)
+            self.assertIn(expected, output)
 
     def test_service_has_no_rights_and_listens_on_loopback(self):
         document = yaml.safe_load(FILE.read_text())

@@ -40,9 +40,9 @@ class Folder(unittest.TestCase):
 
 class Init(Folder):
     def test_init_writes_a_valid_example_silently(self):
-        said = self.dm('config', 'init').stdout
+        output = self.dm('config', 'init').stdout
         path = self.folder / 'etc/dormouse/dormouse.toml'
-        self.assertIn(f'dormouse config check {path}\n', said)
+        self.assertIn(f'dormouse config check {path}\n', output)
         self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
         self.assertIn(f'{path} is valid', self.dm('config', 'check').stdout)
         self.assertIn('agent      demo ', self.dm('config', 'check').stdout)
@@ -100,19 +100,19 @@ class Check(Folder):
         self.assertNotIn('hunter2', refused.stderr + refused.stdout)
 
     def test_without_configuration_prints_the_defaults(self):
-        said = self.dm('config', 'check').stdout
-        self.assertIn('There is no configuration', said)
-        self.assertIn('127.0.0.1:3676', said)
+        output = self.dm('config', 'check').stdout
+        self.assertIn('There is no configuration', output)
+        self.assertIn('127.0.0.1:3676', output)
 
     def test_summary_shows_what_the_server_would_use(self):
         path = self.write(
             '[retention]\ncompleted_after = "7d"\n[[model]]\nid = "m"\nkind = "scripted"\n'
             '[[agent]]\nid = "ops"\nmodel = "m"\ntools = ["ask_human"]\n'
         )
-        said = self.dm('config', 'check', path).stdout
+        output = self.dm('config', 'check', path).stdout
         for part in ('m (scripted)', 'ops (1 tool)', 'ask_human', 'after 7d'):
-            self.assertIn(part, said)
-        self.assertNotIn('demo', said)
+            self.assertIn(part, output)
+        self.assertNotIn('demo', output)
 
     def test_config_check_unused_built_in_tools_are_not_listed(self):
         path = self.write(
@@ -120,8 +120,8 @@ class Check(Folder):
             '[[tool]]\nname = "t"\nkind = "http"\nurl = "https://ci.example.org/go"\n'
             '[[agent]]\nid = "ops"\nmodel = "m"\ntools = ["ask_human"]\n'
         )
-        said = self.dm('config', 'check', path).stdout
-        tools = [line.split()[1] for line in said.splitlines() if line.startswith('tool ')]
+        output = self.dm('config', 'check', path).stdout
+        tools = [line.split()[1] for line in output.splitlines() if line.startswith('tool ')]
         self.assertEqual(sorted(tools), ['ask_human', 't'])
         report = json.loads(self.dm('config', 'check', path, '--json').stdout)
         self.assertEqual(sorted(report['tools']), ['ask_human', 't'])
@@ -138,14 +138,14 @@ class Check(Folder):
             '[[agent]]\nid = "gone"\nacp = ["no-such-program"]\n'
             '[[agent]]\nid = "other"\nacp = ["sh"]\nrun_as = "no-such-user"\n'
         )
-        said = self.dm(
+        done = self.dm(
             'config',
             'check',
             path,
             S_HOOK='whsec_MDEyMzQ1Njc4OWFiY2RlZg==',
             S_NOTIFY='http://x.org/secret',
         )
-        self.assertNotIn('secret', said.stderr.replace('secrets_env', ''))
+        self.assertNotIn('secret', done.stderr.replace('secrets_env', ''))
         wanted = (
             r':3: \[\[webhook\]\] http://example.org/x gets nothing: it is not https',
             r':7: \[\[webhook\]\] https://10.0.0.1/x gets nothing: its address is not a public',
@@ -155,7 +155,7 @@ class Check(Folder):
             r':22: \[\[agent\]\] gone cannot be used: There is no program no-such-program',
             r':25: \[\[agent\]\] other cannot be used: run_as: unknown user no-such-user',
         )
-        lines = said.stderr.splitlines()
+        lines = done.stderr.splitlines()
         self.assertEqual(len(lines), len(wanted), lines)
         for line, pattern in zip(lines, wanted):
             self.assertRegex(line, pattern)
@@ -198,15 +198,15 @@ class Check(Folder):
                 f'[[agent]]\nid = "a"\nacp = ["/bin/true", "x"]\nsession_mode = "{mode}"\n'
                 '[[gate]]\ntools = ["acp:execute"]\nask = "Run {tool}?"\n')
             report = json.loads(self.dm('config', 'check', path, '--json').stdout)
-            said = [w for w in report['warnings'] if 'does not ask' in w]
-            self.assertEqual(len(said), warnings, report)
+            found = [w for w in report['warnings'] if 'does not ask' in w]
+            self.assertEqual(len(found), warnings, report)
 
     def test_unreachable_callback_url_is_a_warning(self):
         text = '[server]\ndemo = false\n[[tool]]\nname = "t"\nkind = "http"\nurl = "%s"\n'
         path = self.write(text % 'https://ci.example.org/go')
-        said = self.dm('config', 'check', path)
-        self.assertIn(f'{path}:3: [[tool]] t: its service gets a callback URL', said.stderr)
-        self.assertIn('is valid', said.stdout)
+        done = self.dm('config', 'check', path)
+        self.assertIn(f'{path}:3: [[tool]] t: its service gets a callback URL', done.stderr)
+        self.assertIn('is valid', done.stdout)
         report = json.loads(self.dm('config', 'check', path, '--json').stdout)
         self.assertEqual((report['ok'], len(report['warnings'])), (True, 1))
 
@@ -223,17 +223,17 @@ class Found(Folder):
         self.assertEqual(self.place(DORMOUSE_CONFIG=str(other))['file'], str(other))
 
     def test_paths_for_people(self):
-        said = self.dm('paths', '--data', self.folder).stdout
-        self.assertIn('/etc/dormouse/dormouse.toml', said)
-        self.assertIn(str(self.folder / 'token'), said)
-        self.assertIn('not found', said)
+        output = self.dm('paths', '--data', self.folder).stdout
+        self.assertIn('/etc/dormouse/dormouse.toml', output)
+        self.assertIn(str(self.folder / 'token'), output)
+        self.assertIn('not found', output)
         self.assertIn('$DORMOUSE_TOKEN', self.dm('paths', DORMOUSE_TOKEN='x').stdout)
 
     def test_each_command_explains_itself(self):
         for command in (['config', '--help'], ['config', 'init', '--help'], ['paths', '--help']):
-            said = self.dm(*command).stdout
-            self.assertIn('Example:', said)
-            self.assertIn(f'dormouse {command[0]}', said)
+            output = self.dm(*command).stdout
+            self.assertIn('Example:', output)
+            self.assertIn(f'dormouse {command[0]}', output)
 
 
 class Documents(Folder):
@@ -305,7 +305,7 @@ class Serve(Started):
         (call,) = server.open_calls(session)
         server.result(call['id'], 'because')
         server.at_rest(session)
-        self.assertEqual(server.said(session), 'ask_human why: because')
+        self.assertEqual(server.last_text(session), 'ask_human why: because')
         server.finish()
 
     def test_demo_stays_when_configured(self):
@@ -386,7 +386,7 @@ class Tools(Started):
         server = self.server(TOOL + AGENT.replace('"ask_human"', '"dep*"'))
         session = server.create('deploy A', agent='ops')['id']
         server.at_rest(session)
-        self.assertEqual(server.said(session), 'deploy A: {"shipped":true}')
+        self.assertEqual(server.last_text(session), 'deploy A: {"shipped":true}')
         server.finish()
 
     def test_gate_stays_before_it(self):
@@ -401,7 +401,7 @@ class Tools(Started):
         self.assertEqual((call['reason'], call['message']), ('approval', 'Ship A?'))
         self.assertEqual(server.decide(call, True).status, 200)
         server.at_rest(session)
-        self.assertEqual(server.said(session), 'deploy A: shipped')
+        self.assertEqual(server.last_text(session), 'deploy A: shipped')
         server.finish()
 
     def test_program_sees_only_what_it_may(self):
@@ -413,7 +413,7 @@ class Tools(Started):
         )
         session = server.create('deploy A', agent='ops')['id']
         server.at_rest(session)
-        self.assertEqual(server.said(session), 'deploy A: -yes')
+        self.assertEqual(server.last_text(session), 'deploy A: -yes')
         server.finish()
 
     def test_unsupported_settings_are_reported_with_their_line(self):

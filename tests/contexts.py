@@ -31,8 +31,8 @@ class Contexts(Cli):
         return self.command('login', self.url, *words, stdin=token + '\n', exits=exits)
 
     def test_commands_use_the_server_of_the_login(self):
-        told = self.login('--name', 'prod')
-        self.assertIn('role admin', told.stdout)
+        done = self.login('--name', 'prod')
+        self.assertIn('role admin', done.stdout)
         self.assertEqual(self.file.stat().st_mode & 0o777, 0o600)
         session = self.server.create('hello')['id']
         self.assertIn(session, self.command('sessions').stdout)
@@ -52,8 +52,8 @@ class Contexts(Cli):
         self.assertIn(session, self.command('sessions', '--server', self.url).stdout)
         self.assertIn(session, self.command('sessions', DORMOUSE_URL=self.url).stdout)
         self.command('context', 'remove', 'prod')
-        told = self.command('sessions', '--context', 'prod', exits=NOT_FOUND).stderr
-        self.assertIn('dormouse login URL', told)
+        done = self.command('sessions', '--context', 'prod', exits=NOT_FOUND).stderr
+        self.assertIn('dormouse login URL', done)
         self.assertNotIn(self.server.token, self.file.read_text())
 
     def test_token_goes_to_its_server_only(self):
@@ -89,8 +89,8 @@ class Contexts(Cli):
             ((self.url, '--token-file', '/nowhere'), '', USAGE, 'cannot read the file'),
             (('http://127.0.0.1:1',), 'x\n', UNREACHABLE, 'no server at'),
         ):
-            told = self.command('login', *words, stdin=stdin, exits=exits).stderr
-            self.assertIn(why, told)
+            output = self.command('login', *words, stdin=stdin, exits=exits).stderr
+            self.assertIn(why, output)
         self.assertFalse(self.file.exists())
 
     def test_token_of_a_file_and_wrong_one_names_its_context(self):
@@ -102,16 +102,16 @@ class Contexts(Cli):
         stored = json.loads(self.file.read_text())
         stored['contexts'][0]['token'] = 'dm_revoked'
         self.file.write_text(json.dumps(stored))
-        told = self.command('sessions', exits=NOT_ALLOWED).stderr
-        self.assertIn(f'the token of context {name}', told)
-        self.assertIn(f'dormouse login {self.url} --name {name}', told)
+        output = self.command('sessions', exits=NOT_ALLOWED).stderr
+        self.assertIn(f'the token of context {name}', output)
+        self.assertIn(f'dormouse login {self.url} --name {name}', output)
 
     def test_file_that_others_may_read_or_broken_is_refused(self):
         self.login()
         self.file.chmod(0o640)
-        told = self.command('sessions', exits=USAGE).stderr
-        self.assertIn('others may read it', told)
-        self.assertIn(f'chmod 600 {self.file}', told)
+        output = self.command('sessions', exits=USAGE).stderr
+        self.assertIn('others may read it', output)
+        self.assertIn(f'chmod 600 {self.file}', output)
         self.file.chmod(0o600)
         self.file.write_text('no')
         self.assertIn('is not a list of contexts', self.command('sessions', exits=USAGE).stderr)
@@ -155,8 +155,8 @@ class Forms(Cli):
                          json.loads(self.dm('sessions', '--json')))
         self.assertIn(session, self.dm('sessions', '-o', 'wide'))
         for words in (('config', 'keys'), ('verify',)):
-            told = self.dm_error(*words, '-o', 'yaml')
-            self.assertIn('--output json', told)
+            output = self.dm_error(*words, '-o', 'yaml')
+            self.assertIn('--output json', output)
         self.assertIn('excludes', self.dm_error('sessions', '-o', 'yaml', '--json'))
 
     def dm_error(self, *words):

@@ -87,8 +87,8 @@ class Copying(Case):
     def failure(self, server, *parts):
         """Waits until doctor says why the copy fails."""
         def why():
-            said = server.get('/api/doctor')['copy']['why'] or ''
-            return said if all(part in said for part in parts) else None
+            reason = server.get('/api/doctor')['copy']['why'] or ''
+            return reason if all(part in reason for part in parts) else None
         return wait_for(why, what=f'a failure with {parts}', seconds=60)
 
 
@@ -268,8 +268,8 @@ class ToADirectory(Copying):
                                   str(self.folder / 'restored')], env=environment(),
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 for _ in range(2)]
-        said = [each.communicate()[1] for each in both]
-        self.assertEqual(sorted(each.returncode for each in both), [0, 4], said)
+        outputs = [each.communicate()[1] for each in both]
+        self.assertEqual(sorted(each.returncode for each in both), [0, 4], outputs)
         self.assertIn('is not empty', self.restore(status=4))
 
     def test_foreign_or_used_directory_is_left_alone(self):
@@ -413,9 +413,9 @@ class ToAnObjectStore(Copying):
         self.assertNotIn(wrong, server.tail())
         self.assertNotIn(wrong, server.get('/api/config').raw.decode())
         server.term()
-        said = self.restore(env=self.variables(AWS_SECRET_ACCESS_KEY=wrong), status=6)
-        self.assertIn('rejected', said)
-        self.assertNotIn(wrong, said)
+        output = self.restore(env=self.variables(AWS_SECRET_ACCESS_KEY=wrong), status=6)
+        self.assertIn('rejected', output)
+        self.assertNotIn(wrong, output)
         self.assertIn('needs an access key', self.restore(status=2))
         missing = self.serve(to='s3://no-such-bucket/x')
         self.failure(missing, 'bucket does not exist')
@@ -428,7 +428,7 @@ class ToAnObjectStore(Copying):
                 self.addCleanup(peer.close)
                 peer.hangs = hangs
                 server = self.serve(port=peer.port)
-                self.assertTrue(peer.asked.wait(60))
+                self.assertTrue(peer.requested.wait(60))
                 if not hangs:
                     self.failure(server, '503 SlowDown')
                 server.create('deploy A')

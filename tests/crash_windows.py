@@ -25,7 +25,7 @@ class Crash(Case):
 
     def assertSaid(self, session, text):
         self.assertEqual(self.server.at_rest(session)['activity'], {'type': 'idle'})
-        self.assertEqual(self.server.said(session), text)
+        self.assertEqual(self.server.last_text(session), text)
 
 
 class InMidRun(Crash):
@@ -71,7 +71,7 @@ class InMidRun(Crash):
         for session in never:
             self.server.at_rest(session)
             self.assertIn(
-                self.server.said(session),
+                self.server.last_text(session),
                 ('sleepy_never 500ms failed: outcome unknown', 'sleepy_never 500ms: slept 500ms'),
             )
             self.assertEqual(self.count(session, 'tool_started'), 1)
@@ -201,11 +201,11 @@ class WhileAsleep(Crash):
         self.assertEqual(texts, ['deploy A: live'] + [f'You said: n{n}' for n in range(5)])
 
     def test_approval_across_restarts_at_each_step(self):
-        session, (asked,) = self.asleep('approve-deploy web')
+        session, (call,) = self.asleep('approve-deploy web')
         self.server.restart()
-        self.server.decide(asked, True)
+        self.server.decide(call, True)
         self.server.restart()
-        self.assertProblem(self.server.decide(asked, False), 409, 'conflict')
+        self.assertProblem(self.server.decide(call, False), 409, 'conflict')
         self.server.at_rest(session)
         (job,) = self.server.open_calls(session)
         self.assertEqual(job['generation'], 2)
@@ -218,12 +218,12 @@ class WhileAsleep(Crash):
         """Killed right after the decision: the tool ran once, or the model reads that this is
         unknown."""
         for number in range(10):
-            session, (asked,) = self.asleep(f'approve x{number}')
-            self.server.decide(asked, True)
+            session, (call,) = self.asleep(f'approve x{number}')
+            self.server.decide(call, True)
             self.server.restart()
             self.server.at_rest(session)
             self.assertIn(
-                self.server.said(session),
+                self.server.last_text(session),
                 (
                     f'dangerous x{number}: {{"done":"x{number}","runs":1}}',
                     f'dangerous x{number} failed: outcome unknown',
@@ -266,7 +266,7 @@ class WhileAsleep(Crash):
         self.server.restart()
         self.assertEqual(self.server.messages(fork), before)
         self.server.prompt(fork, 'hello')
-        self.assertTrue(self.server.said(fork).endswith('You said: hello'))
+        self.assertTrue(self.server.last_text(fork).endswith('You said: hello'))
 
     def test_ids_are_never_reused(self):
         made = []

@@ -17,7 +17,7 @@ class Demo(Case):
 
     def assertSaid(self, session, *lines):
         self.assertEqual(self.server.at_rest(session)['activity'], {'type': 'idle'})
-        self.assertEqual(self.server.said(session), '\n'.join(lines))
+        self.assertEqual(self.server.last_text(session), '\n'.join(lines))
 
     def assertPauses(self, call, tool, arguments, reason, placeholder=None):
         self.assertEqual((call['tool'], call['input']), (tool, arguments))
@@ -96,7 +96,7 @@ class Deploy(Demo):
         self.assertEqual(self.server.turns(session)[0]['finishReason'], 'cancelled')
         self.assertSaid(session, '')
         self.server.prompt(session, 'and now?')
-        self.assertTrue(self.server.said(session).endswith('You said: and now?'))
+        self.assertTrue(self.server.last_text(session).endswith('You said: and now?'))
 
 
 class Approve(Demo):
@@ -113,13 +113,13 @@ class Approve(Demo):
         self.assertEqual(len(started), 1)
 
     def test_denied_without_and_with_a_reason(self):
-        for more, told in [
+        for more, expected in [
             ({}, 'no reason given'),
             ({'reason': 'not on a Friday'}, 'not on a Friday'),
         ]:
             session, (call,) = self.ask('approve X')
             self.server.decide(call, False, **more)
-            self.assertSaid(session, f'dangerous X failed: denied: {told}')
+            self.assertSaid(session, f'dangerous X failed: denied: {expected}')
             part = self.server.messages(session)[1]['parts'][0]
             self.assertEqual(
                 (part['state']['status'], part['state']['reason']), ('error', 'denied')
@@ -134,10 +134,10 @@ class Approve(Demo):
         session, (call,) = self.ask('approve X')
         self.server.decide(call, True, arguments={'action': 'Y'})
         self.server.at_rest(session)
-        self.assertIn('{"done":"Y","runs":1}', self.server.said(session))
+        self.assertIn('{"done":"Y","runs":1}', self.server.last_text(session))
         journal = self.server.events(session)
-        asked = next(e for e in journal if e['type'] == 'model_replied')
-        self.assertEqual(asked['data']['calls'][0]['input'], {'action': 'X'})
+        reply = next(e for e in journal if e['type'] == 'model_replied')
+        self.assertEqual(reply['data']['calls'][0]['input'], {'action': 'X'})
         decided = next(e for e in journal if e['type'] == 'gate_decided')
         self.assertEqual(decided['data']['arguments'], {'action': 'Y'})
 
@@ -148,24 +148,24 @@ class Approve(Demo):
         self.assertSaid(session, 'dangerous X: {"done":"X","runs":1}')
 
     def test_approval_and_then_the_job_are_two_pauses_of_one_call(self):
-        session, (asked,) = self.ask('approve-deploy web')
-        self.assertPauses(asked, 'approve_deploy', {'target': 'web'}, 'approval')
-        self.server.decide(asked, True)
+        session, (approval,) = self.ask('approve-deploy web')
+        self.assertPauses(approval, 'approve_deploy', {'target': 'web'}, 'approval')
+        self.server.decide(approval, True)
         self.server.at_rest(session)
         (job,) = self.server.open_calls(session)
         placeholder = {'status': 'queued', 'target': 'web'}
         self.assertPauses(job, 'approve_deploy', {'target': 'web'}, 'tool_result', placeholder)
-        self.assertEqual(job['callID'], asked['callID'])
-        self.assertEqual((asked['generation'], job['generation']), (1, 2))
-        self.assertNotEqual(job['id'], asked['id'])
-        late = self.server.decide(asked, False)
+        self.assertEqual(job['callID'], approval['callID'])
+        self.assertEqual((approval['generation'], job['generation']), (1, 2))
+        self.assertNotEqual(job['id'], approval['id'])
+        late = self.server.decide(approval, False)
         self.assertProblem(late, 409, 'conflict')
         self.server.result(job['id'], 'live')
         self.assertSaid(session, 'approve_deploy web: live')
 
     def test_denied_deployment_never_starts(self):
-        session, (asked,) = self.ask('approve-deploy web')
-        self.server.decide(asked, False, reason='frozen')
+        session, (call,) = self.ask('approve-deploy web')
+        self.server.decide(call, False, reason='frozen')
         self.assertSaid(session, 'approve_deploy web failed: denied: frozen')
         self.assertEqual(self.server.open_calls(session), [])
 
@@ -308,12 +308,12 @@ class Each(Demo):
 
     def test_one_line_for_each_as_it_comes(self):
         session, (a, b, c) = self.ask('deploy A and B and C')
-        said = []
+        expected = []
         for call, line in ((b, 'deploy B: 2'), (a, 'deploy A: 1'), (c, 'deploy C: 3')):
             self.server.result(call['id'], int(line[-1]))
             self.server.at_rest(session)
-            said.append(line)
-            self.assertEqual(self.lines(session), said)
+            expected.append(line)
+            self.assertEqual(self.lines(session), expected)
         self.assertEqual(self.server.session(session)['activity'], {'type': 'idle'})
         self.assertEqual(len(self.server.turns(session)), 1)
 

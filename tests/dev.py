@@ -166,7 +166,7 @@ class Dev(unittest.TestCase):
             self.assertEqual(terminal.ended(60), DONE)
             self.assertFalse(got.exists())
 
-    def test_browser_that_cannot_be_started_is_said(self):
+    def test_browser_that_cannot_be_started_is_reported(self):
         terminal, _ = self.opened(BROWSER='/no/such/browser')
         terminal.until('no browser could be started', 60)
         self.assertIsNone(terminal.process.poll())

@@ -82,7 +82,7 @@ class Disk(Case):
         self.ballast.unlink()
         wait_for(lambda: self.server.get('/readyz').status == 200, what='readiness')
         wait_for(lambda: self.server.result(call['id'], 'live').status == 200, seconds=15)
-        wait_for(lambda: self.server.said(waiting) == 'deploy A: live', seconds=30)
+        wait_for(lambda: self.server.last_text(waiting) == 'deploy A: live', seconds=30)
         self.assertAllThere(accepted)
         self.server.restart()
         self.assertAllThere(accepted)

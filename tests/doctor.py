@@ -74,9 +74,9 @@ class Doctored(Case):
 
     def concerns(self):
         """What the servers report, each what it met itself."""
-        asked = [self.server, self.server.beside] if self.server.beside else [self.server]
+        servers = [self.server, self.server.beside] if self.server.beside else [self.server]
         found = {}
-        for server in asked:
+        for server in servers:
             client = Client(server.port, server.token)
             found.update({one['about']: one for one in client.get('/api/doctor')['concerns']})
             client.close()

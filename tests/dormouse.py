@@ -444,7 +444,7 @@ class Server(Stored):
     def events(self, session):
         return self.items(f'/api/sessions/{session}/events?limit=200')
 
-    def said(self, session):
+    def last_text(self, session):
         """Returns the text of the agent's newest message."""
         last = [m for m in self.messages(session) if m['role'] == 'assistant'][-1]
         return ''.join(part['text'] for part in last['parts'] if part['type'] == 'text')

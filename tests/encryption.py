@@ -62,7 +62,7 @@ class Encrypted(Case):
         self.server.at_rest(session)
         return session
 
-    def said(self, session):
+    def content(self, session):
         """What people see of the session."""
         events = self.server.events(session)
         row, = [s for s in self.server.items('/api/projects/default/sessions')
@@ -79,11 +79,11 @@ class Contents(Encrypted):
         session = self.worked()
         waiting = self.server.create(f'approve {MARK}', title=MARK)['id']
         self.assertEqual(files_with(self.server.directory), [])
-        before = self.said(session)
+        before = self.content(session)
         self.assertEqual(before[1]['title'], MARK)
         self.assertIn(MARK, json.dumps(before[0]))
         self.server.restart()
-        self.assertEqual(self.said(session), before)
+        self.assertEqual(self.content(session), before)
         self.assertEqual(self.server.session(waiting)['title'], MARK)
         self.assertEqual(files_with(self.server.directory), [])
         self.server.finish()
@@ -94,8 +94,8 @@ class Contents(Encrypted):
         (call,) = self.server.open_calls(session)
         self.assertStatus(self.server.result(call['id'], 'live'), 200)
         self.server.at_rest(session)
-        asked = self.server.messages(session)[0]['id']
-        for what in ({'messageID': asked}, {'pendingID': call['id']}):
+        message = self.server.messages(session)[0]['id']
+        for what in ({'messageID': message}, {'pendingID': call['id']}):
             done = self.server.post(f'/api/sessions/{session}/redactions', what)
             self.assertStatus(done, 200)
         self.server.restart()
@@ -125,7 +125,7 @@ class Contents(Encrypted):
 
     def test_copies_need_the_same_key(self):
         session = self.worked()
-        before = self.said(session)
+        before = self.content(session)
         folder = pathlib.Path(self.server.own)
         done = run('backup', folder / 'backup', '--data', self.server.directory)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -135,11 +135,11 @@ class Contents(Encrypted):
         self.assertIn('encrypted', serve_refused(folder / 'copy'))
         self.server.finish()
         self.server = self.started(directory=folder / 'copy')
-        self.assertEqual(self.said(session), before)
+        self.assertEqual(self.content(session), before)
 
     def test_export_is_plain_and_import_encrypts(self):
         session = self.worked()
-        before = self.said(session)
+        before = self.content(session)
         folder = pathlib.Path(self.server.own)
         refused = run('export', '--data', self.server.directory)
         self.assertEqual(refused.returncode, 4)
@@ -156,7 +156,7 @@ class Contents(Encrypted):
         self.server.finish()
         self.server = self.started(directory=folder / 'copy')
         self.assertEqual(files_with(self.server.directory), [])
-        self.assertEqual(self.said(session)[2], before[2])
+        self.assertEqual(self.content(session)[2], before[2])
 
     def archived(self, *options):
         """A session in an archive of the server's, and what the environment of commands is."""
@@ -195,10 +195,10 @@ class Contents(Encrypted):
         self.assertNotIn(b'\x1f\x8b', file.read_bytes()[:4])
         self.assertIn(MARK, self.reads(archive, session, 'KEY', env))
         for key, hint in ((None, '--key-env'), ('NEW', 'give that key too')):
-            said = self.reads(archive, session, key, env, refused=True)
-            self.assertIn('it is encrypted with the master key', said)
-            self.assertIn(hint, said)
-            self.assertNotIn(MARK, said)
+            output = self.reads(archive, session, key, env, refused=True)
+            self.assertIn('it is encrypted with the master key', output)
+            self.assertIn(hint, output)
+            self.assertNotIn(MARK, output)
         changed = bytearray(file.read_bytes())
         changed[len(changed) // 2] ^= 1
         file.write_bytes(changed)
@@ -242,11 +242,11 @@ class Contents(Encrypted):
 
     def test_compact_beside_the_server(self):
         session = self.worked()
-        before = self.said(session)
+        before = self.content(session)
         self.server.term()
         self.assertEqual(run('compact', '--data', self.server.directory).returncode, 0)
         self.server.start()
-        self.assertEqual(self.said(session), before)
+        self.assertEqual(self.content(session), before)
         self.assertEqual(files_with(self.server.directory), [])
 
 
@@ -281,10 +281,10 @@ secret_env = "S_EVENTS"
 class Refused(Encrypted):
     def fails(self, text, *arguments, **env):
         before = self.digest()
-        said = serve_refused(self.server.directory, *arguments, **env)
-        self.assertIn(text, said)
-        self.assertNotIn(KEY_A, said)
-        self.assertNotIn(KEY_B, said)
+        output = serve_refused(self.server.directory, *arguments, **env)
+        self.assertIn(text, output)
+        self.assertNotIn(KEY_A, output)
+        self.assertNotIn(KEY_B, output)
         self.assertEqual(self.digest(), before, 'it changes nothing')
 
     def digest(self):
@@ -304,9 +304,9 @@ class Refused(Encrypted):
     def test_indexes_and_memory_are_refused(self):
         self.server.finish()
         self.fails('index is not supported', *ENCRYPTED, '--index', 'files', KEY=KEY_A)
-        said = serve_refused(f'{self.server.own}/new', '--store', 'memory', '--key-env', 'KEY',
-                             KEY=KEY_A)
-        self.assertIn('nothing to encrypt', said)
+        output = serve_refused(f'{self.server.own}/new', '--store', 'memory', '--key-env', 'KEY',
+                               KEY=KEY_A)
+        self.assertIn('nothing to encrypt', output)
 
     def test_verify_without_the_key_compares_checksums(self):
         self.worked()
@@ -382,10 +382,10 @@ class Rekey(Encrypted):
 
     def test_plain_store_gets_a_key(self):
         session = self.worked()
-        before = self.said(session)
+        before = self.content(session)
         self.server.finish()
         self.with_key(KEY_A)
-        self.assertEqual(self.said(session), before, 'what was there is read')
+        self.assertEqual(self.content(session), before, 'what was there is read')
         later = self.server.create('say Later7mark', title='Later7mark')['id']
         self.assertEqual(files_with(self.server.directory, 'Later7mark'), [])
         self.assertNotEqual(files_with(self.server.directory), [])
@@ -393,20 +393,20 @@ class Rekey(Encrypted):
         self.assertGreater(self.rekey(KEY_A)['contents'], 5)
         self.assertEqual(files_with(self.server.directory), [])
         self.server.start()
-        self.assertEqual(self.said(session), before)
+        self.assertEqual(self.content(session), before)
         self.assertEqual(self.server.session(later)['title'], 'Later7mark')
 
     def test_rekey_encrypts_what_was_there(self):
         session = self.worked()
         waiting = self.server.create(f'approve {MARK}')['id']
-        before = self.said(session)
+        before = self.content(session)
         self.server.finish()
         first = self.rekey(KEY_A)
         self.assertGreater(first['contents'], 5)
         self.assertEqual(self.rekey(KEY_A)['contents'], 0, 'all is encrypted')
         self.assertEqual(files_with(self.server.directory), [])
         self.with_key(KEY_A)
-        self.assertEqual(self.said(session), before)
+        self.assertEqual(self.content(session), before)
         (call,) = self.server.open_calls(waiting)
         self.assertStatus(self.server.decide(call, True), 200)
         self.server.finish()
@@ -418,7 +418,7 @@ class Rekey(Encrypted):
 
     def test_killed_rekey_continues(self):
         session = self.worked()
-        before = self.said(session)
+        before = self.content(session)
         self.server.finish()
         # As a kill after the first transactions leaves it: some are encrypted, the keys not yet.
         env = environment(KEY=KEY_A)
@@ -432,11 +432,11 @@ class Rekey(Encrypted):
         self.rekey(KEY_A)
         self.assertEqual(files_with(self.server.directory), [])
         self.with_key(KEY_A)
-        self.assertEqual(self.said(session), before)
+        self.assertEqual(self.content(session), before)
 
     def test_rekey_that_could_not_rewrite_the_file_continues(self):
         session = self.worked()
-        before = self.said(session)
+        before = self.content(session)
         self.server.finish()
         blocked = pathlib.Path(self.server.directory) / 'dormouse.db.compact' / 'x'
         blocked.mkdir(parents=True)
@@ -446,22 +446,22 @@ class Rekey(Encrypted):
         self.rekey(KEY_A)
         self.assertEqual(files_with(self.server.directory), [])
         self.with_key(KEY_A)
-        self.assertEqual(self.said(session), before)
+        self.assertEqual(self.content(session), before)
 
     def test_rotation_needs_the_old_key_until_rekey(self):
         session = self.worked()
-        before = self.said(session)
+        before = self.content(session)
         self.server.finish()
         self.rekey(KEY_A)
         self.assertIn('master key', self.rekey(KEY_B, status=4))
         self.with_key(f'{KEY_B},{KEY_A}')
-        self.assertEqual(self.said(session), before)
+        self.assertEqual(self.content(session), before)
         self.server.finish()
         self.assertIn('master key', serve_refused(self.server.directory, *ENCRYPTED, KEY=KEY_B))
         self.assertGreater(self.rekey(f'{KEY_B},{KEY_A}')['keys'], 0)
         self.assertIn('master key', serve_refused(self.server.directory, *ENCRYPTED, KEY=KEY_A))
         self.with_key(KEY_B)
-        self.assertEqual(self.said(session), before)
+        self.assertEqual(self.content(session), before)
 
     def test_rekey_is_refused_beside_a_server_and_with_damage(self):
         self.worked()
@@ -479,7 +479,7 @@ class OnPostgres(Database):
         self.assertEqual(b.result(call['id'], MARK).status, 200)
         for server in (a, b):
             server.at_rest(session)
-            self.assertIn(MARK, server.said(session))
+            self.assertIn(MARK, server.last_text(session))
             self.assertEqual(server.session(session)['title'], MARK)
         for table in ('journal', 'sessions', 'snapshots', 'posts'):
             rows = self.sql(f'SELECT count(*) FROM {table} t WHERE t::text LIKE \'%{MARK}%\'')
@@ -499,9 +499,9 @@ class OnPostgres(Database):
         self.assertEqual(server.result(call['id'], LONG, title=MARK).status, 200)
         server.at_rest(session)
         waiting = server.create(f'approve {MARK}', title=MARK)['id']
-        said = server.events(session), server.session(session)['title']
+        content = server.events(session), server.session(session)['title']
         server.finish()
-        return session, waiting, said
+        return session, waiting, content
 
     def rekey(self, keys, status=0):
         done = run('rekey', '--store', self.url(), '--key-env', 'KEY', '--json',
@@ -518,22 +518,22 @@ class OnPostgres(Database):
             f"SELECT count(*) FROM {t} t WHERE t::text LIKE '%{MARK}%'"
             f" OR t::text LIKE '%{mark}%'") != [['0']]]
 
-    def expect_sealed(self, session, waiting, said, keys=KEY_A):
+    def expect_sealed(self, session, waiting, content, keys=KEY_A):
         self.assertEqual(self.plain_tables(), [])
         done = run('verify', '--store', self.url(), '--key-env', 'KEY', env=environment(KEY=keys))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         server = self.server('--key-env', 'KEY', env={'KEY': keys})
-        self.assertEqual((server.events(session), server.session(session)['title']), said)
+        self.assertEqual((server.events(session), server.session(session)['title']), content)
         (call,) = server.open_calls(waiting)
         self.assertEqual(server.decide(call, True).status, 200)
         server.finish()
 
     def test_rekey_encrypts_what_was_there(self):
-        session, waiting, said = self.plain()
+        session, waiting, content = self.plain()
         self.assertIn('journal', self.plain_tables())
         self.assertGreater(self.rekey(KEY_A)['contents'], 5)
         self.assertEqual(self.rekey(KEY_A)['contents'], 0, 'all is encrypted')
-        self.expect_sealed(session, waiting, said)
+        self.expect_sealed(session, waiting, content)
         self.assertGreater(self.rekey(f'{KEY_B},{KEY_A}')['keys'], 0)
         self.sql("UPDATE sessions SET title = 'forged' WHERE no = (SELECT min(no) FROM sessions)")
         self.assertEqual(self.rekey(KEY_B)['contents'], 0, 'nothing that was forged is encrypted')
@@ -543,7 +543,7 @@ class OnPostgres(Database):
         server.term()
 
     def test_rekey_that_fails_at_any_table_continues(self):
-        session, waiting, said = self.plain()
+        session, waiting, content = self.plain()
         self.sql("CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS"
                  " $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END$$")
         for table in ('journal', 'artifacts', 'sessions'):
@@ -553,13 +553,13 @@ class OnPostgres(Database):
             self.sql(f'DROP TRIGGER stop ON {table}')
             # A server with the key reads both kinds.
             server = self.server('--key-env', 'KEY', env={'KEY': KEY_A})
-            self.assertEqual((server.events(session), server.session(session)['title']), said)
+            self.assertEqual((server.events(session), server.session(session)['title']), content)
             server.finish()
         self.rekey(KEY_A)
-        self.expect_sealed(session, waiting, said)
+        self.expect_sealed(session, waiting, content)
 
     def test_killed_rekey_continues(self):
-        session, waiting, said = self.plain()
+        session, waiting, content = self.plain()
         for _ in range(3):
             process = subprocess.Popen(
                 [BINARY, 'rekey', '--store', self.url(), '--key-env', 'KEY'],
@@ -568,7 +568,7 @@ class OnPostgres(Database):
             process.kill()
             process.wait()
         self.rekey(KEY_A)
-        self.expect_sealed(session, waiting, said)
+        self.expect_sealed(session, waiting, content)
 
     def test_rekey_is_refused_beside_a_server_and_with_damage(self):
         self.plain()

@@ -14,8 +14,8 @@ BUILT = pathlib.Path(BINARY).resolve().parent / 'examples'
 
 def promised(source):
     head = re.match(r'(?://.*\n)+', source.read_text())[0]
-    said = re.search(r'^// Prints:\n((?:// {3}.*\n)+)', head, re.MULTILINE)
-    return re.sub(r'^// {3}', '', said[1], flags=re.MULTILINE)
+    match = re.search(r'^// Prints:\n((?:// {3}.*\n)+)', head, re.MULTILINE)
+    return re.sub(r'^// {3}', '', match[1], flags=re.MULTILINE)
 
 
 class Examples(unittest.TestCase):

@@ -114,10 +114,10 @@ class Between(Whole):
         self.assertEqual([t['status'] for t in copy.turns(session)], ['running'])
         self.release(copy)
         copy.at_rest(session)
-        self.assertEqual(copy.said(session), 'deploy A: live')
+        self.assertEqual(copy.last_text(session), 'deploy A: live')
         self.server.prompt(other, 'hello')
         copy.prompt(other, 'hello')
-        self.assertEqual(copy.said(other), self.server.said(other))
+        self.assertEqual(copy.last_text(other), self.server.last_text(other))
         self.assertEqual(self.server.open_calls(session), [call], 'the original still waits')
         copy.finish()
 
@@ -168,7 +168,7 @@ class Between(Whole):
         self.release(copy)
         self.assertStatus(copy.result(waiting['id'], 'live'), 200)
         copy.at_rest(now)
-        self.assertEqual(copy.said(now), 'deploy A: live')
+        self.assertEqual(copy.last_text(now), 'deploy A: live')
 
     def test_session_at_rest_does_not_hold(self):
         self.server.create('hello')
@@ -187,7 +187,7 @@ class Between(Whole):
         (call,) = copy.open_calls(session)
         self.assertStatus(copy.result(call['id'], 'live'), 200)
         copy.at_rest(session)
-        self.assertEqual(copy.said(session), 'deploy A: live')
+        self.assertEqual(copy.last_text(session), 'deploy A: live')
 
     def test_dry_run_writes_nothing(self):
         self.sleeping()
@@ -230,7 +230,7 @@ class TasksAndMail(Whole):
         answer = self.assertStatus(server.get(f'/api/sessions/{session}/inbox'), 200)
         return [(mail['text'], mail['from']) for mail in answer.json['items']]
 
-    def said(self, server, session):
+    def replies(self, server, session):
         return [part['text'] for message in server.messages(session)
                 if message['role'] == 'assistant'
                 for part in message['parts'] if part['type'] == 'text']
@@ -244,7 +244,7 @@ class TasksAndMail(Whole):
         (call,) = self.server.open_calls(child)
         return parent, task, call
 
-    def test_task_that_waits_ends_in_the_copy_and_its_parent_is_told(self):
+    def test_task_that_waits_ends_in_the_copy_and_notifies_its_parent(self):
         parent, task, call = self.waiting_task()
         self.export()
         self.imports('--start')
@@ -297,7 +297,7 @@ class TasksAndMail(Whole):
         alice = self.server.create(alias='alice')['id']
         bob = self.server.create(alias='bob')['id']
         self.server.prompt(alice, 'tell bob hello')
-        wait_for(lambda: 'You said: hello' in self.said(self.server, bob), what='the mail')
+        wait_for(lambda: 'You said: hello' in self.replies(self.server, bob), what='the mail')
         for session in (alice, bob):
             self.server.at_rest(session)
         before = self.inbox(self.server, bob)
@@ -308,7 +308,7 @@ class TasksAndMail(Whole):
         copy = self.served()
         self.assertEqual(self.inbox(copy, bob), before)
         copy.prompt(bob, 'tell alice thanks')
-        wait_for(lambda: 'You said: thanks' in self.said(copy, alice), what='the answer')
+        wait_for(lambda: 'You said: thanks' in self.replies(copy, alice), what='the answer')
         self.assertEqual(self.inbox(copy, bob), before, 'it came once')
         self.assertEqual(self.inbox(self.server, alice), [])
 
@@ -320,7 +320,7 @@ class TasksAndMail(Whole):
         copy = self.served()
         self.assertStatus(copy.result(call['id'], 'live'), 200)
         copy.at_rest(task['sessionID'])
-        self.assertEqual(copy.said(task['sessionID']), 'deploy A: live')
+        self.assertEqual(copy.last_text(task['sessionID']), 'deploy A: live')
 
 
 class Bad(Whole):
@@ -426,7 +426,7 @@ class OnPostgres(Whole):
         self.assertEqual(server.events(session), self.server.events(session))
         self.assertStatus(server.result(call['id'], 'live'), 200)
         server.at_rest(session)
-        self.assertEqual(server.said(session), 'deploy A: live')
+        self.assertEqual(server.last_text(session), 'deploy A: live')
         self.assertIn('in use', self.imports(target=('--store', self.url), status=4).stderr)
 
         self.export(source=('--store', self.url))
@@ -459,7 +459,7 @@ class OnPostgres(Whole):
         self.release(second)
         wait_for(lambda: not self.held(first) and not self.held(second), what='the release')
         first.at_rest(session)
-        self.assertEqual(first.said(session), 'deploy A: live')
+        self.assertEqual(first.last_text(session), 'deploy A: live')
         third = self.ready(self.shared())
         self.assertFalse(self.held(third))
 

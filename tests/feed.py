@@ -143,9 +143,9 @@ class Feed(FeedCase):
         self.assertStatus(self.server.delete(f'/api/sessions/{gone}'), 204)
         for limit in (1, 50):
             feed, end = self.pages('?view=objects', limit)
-            told = {key(e): e for e in feed if e['sessionID'] != gone}
-            self.assertEqual(told, own)
-            self.assertTrue(any(e['object']['status'] == 'waiting' for e in told.values()
+            shown = {key(e): e for e in feed if e['sessionID'] != gone}
+            self.assertEqual(shown, own)
+            self.assertTrue(any(e['object']['status'] == 'waiting' for e in shown.values()
                                 if e['type'] == 'call_paused'))
         self.assertEqual(end, self.pages()[1])
         stream = self.stream('?view=objects')
@@ -199,8 +199,8 @@ class Feed(FeedCase):
         stream = self.stream(last_event_id='f1')
         frame = stream.until(lambda f: f.event)[-1]
         self.assertEqual(frame.event, 'reset')
-        told = stream.until(lambda f: f.data and f.data.get('sessionID') == session)
-        self.assertTrue(told)
+        frames = stream.until(lambda f: f.data and f.data.get('sessionID') == session)
+        self.assertTrue(frames)
 
     def test_stream_far_behind_gets_all_without_a_new_append(self):
         text = 'hello ' + 'x' * 300_000

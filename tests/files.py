@@ -48,7 +48,7 @@ def image(data=SMALL, **more):
     }
 
 
-def said(text):
+def text_part(text):
     return {'type': 'text', 'text': text}
 
 
@@ -75,9 +75,9 @@ class Files(Case):
 
 
 MIXED_PARTS = [
-    said('look'),
+    text_part('look'),
     image(name='cat.png', alt='a cat'),
-    said('and'),
+    text_part('and'),
     {
         'type': 'file',
         'mime': 'text/csv; charset=utf-8',
@@ -123,7 +123,7 @@ class Kept(Files):
         session = self.server.create()['id']
         turn = self.assertStatus(self.send(session, MIXED_PARTS), 200)
         self.assertEqual(turn['finishReason'], 'stop')
-        self.assertEqual(self.server.said(session), 'You said: lookand')
+        self.assertEqual(self.server.last_text(session), 'You said: lookand')
         shown = self.shown(session)
         cat, csv = (shown[i].pop('artifactID') for i in (1, 3))
         self.assertEqual(shown, MIXED_SHOWN)
@@ -157,7 +157,7 @@ class Kept(Files):
 
     def test_repeat_with_its_key_keeps_it_once(self):
         session = self.server.create()['id']
-        body = {'parts': [said('hi'), image()]}
+        body = {'parts': [text_part('hi'), image()]}
         first, second = (
             self.server.post(f'/api/sessions/{session}/prompt', body, Idempotency_Key='k')
             for _ in range(2)
@@ -168,8 +168,8 @@ class Kept(Files):
 
     def test_fork_has_its_own_and_it_goes_with_its_session(self):
         session = self.server.create()['id']
-        self.send(session, [said('one'), image()])
-        self.send(session, [said('two'), image(png(3, 3))])
+        self.send(session, [text_part('one'), image()])
+        self.send(session, [text_part('two'), image(png(3, 3))])
         first = self.shown(session, 0)[1]['artifactID']
         ends = [e['seq'] for e in self.server.events(session) if e['type'] == 'model_replied']
         fork = self.assertStatus(
@@ -202,12 +202,12 @@ class Answers(Files):
         (call,) = self.server.open_calls(session)
         for more in ({}, {'answers': call['id']}):
             problem = self.assertProblem(
-                self.send(session, [said('red'), image()], wait=0, **more), 422, 'wrong_kind'
+                self.send(session, [text_part('red'), image()], wait=0, **more), 422, 'wrong_kind'
             )
             self.assertIn('text only', problem['detail'])
         self.assertEqual(self.types(session).count('artifact_emitted'), 0)
         self.assertStatus(self.send(session, [image()], wait=0, when='queue'), 202)
-        self.assertStatus(self.send(session, [said('red')]), 200)
+        self.assertStatus(self.send(session, [text_part('red')]), 200)
 
 
 class Refused(Files):
@@ -237,7 +237,7 @@ class Refused(Files):
             ({'type': 'image', 'url': 'https://x/ y'}, '/parts/1/url', 'https://'),
             ({'type': 'video', 'url': 'https://x'}, None, ''),
         ):
-            answer = self.send(session, [said('look'), part], wait=0)
+            answer = self.send(session, [text_part('look'), part], wait=0)
             if pointer is None:
                 self.assertEqual(answer.status, 400, answer)
                 continue
@@ -265,7 +265,7 @@ class Refused(Files):
 
 class Crashed(Files):
     def test_kill_during_upload_leaves_all_or_nothing(self):
-        raw = json.dumps({'parts': [said('look'), image(LARGE)]}).encode()
+        raw = json.dumps({'parts': [text_part('look'), image(LARGE)]}).encode()
         begin = time.monotonic()
         path = f'/api/sessions/{self.server.create()["id"]}/prompt'
         self.assertStatus(self.server.call('POST', path, raw=raw), 202)
@@ -308,7 +308,7 @@ class Crashed(Files):
 class Damaged(Files):
     def test_missing_bytes_are_named_and_the_turn_says_so(self):
         session = self.server.create()['id']
-        self.send(session, [said('look'), image()])
+        self.send(session, [text_part('look'), image()])
         artifact = self.shown(session)[1]['artifactID']
         self.assertEqual(self.server.term(), 0)
         self.assertEqual(len(self.server.select('SELECT sum FROM artifacts')), 1)

@@ -41,7 +41,7 @@ class Init(Case):
         self.assertEqual(call['reason'], 'approval')
         self.assertStatus(server.decide(call, True), 200)
         server.at_rest(session)
-        self.assertIn('would deploy {"target":"shop"}', server.said(session))
+        self.assertIn('would deploy {"target":"shop"}', server.last_text(session))
         server.finish()
 
     def test_installed_programs_are_named_and_the_file_is_valid(self):
@@ -68,7 +68,7 @@ class Init(Case):
         self.assertEqual(file.read_text(), text)
         self.assertFalse(file.with_name('deploy.sh').exists(), 'nothing was written')
 
-    def asked(self, *answers, **env):
+    def init_output(self, *answers, **env):
         """The questions of `init` on a terminal; each answer is a line."""
         terminal = Terminal('init', str(self.home / 'shop'), **{**self.env, **env})
         for number, line in enumerate(answers, 1):
@@ -78,13 +78,13 @@ class Init(Case):
         return terminal.text
 
     def test_questions_on_a_terminal_are_numbered(self):
-        text = self.asked('n', '')
+        text = self.init_output('n', '')
         self.assertIn('No model was found, so the scripted model is used', text)
         self.assertIn('1. Is a person asked', text)
         self.assertIn('2. Which folder?', text)
         self.assertNotIn('3. ', text)
         other = self.home / 'other'
-        text = self.asked('', '', str(other), ANTHROPIC_API_KEY='sk-a-secret')
+        text = self.init_output('', '', str(other), ANTHROPIC_API_KEY='sk-a-secret')
         self.assertRegex(text, r'(?s)1\. Which model\?.*2\. Is a person.*3\. Which folder\?')
         self.assertIn('kind = "anthropic"', (other / 'dormouse.toml').read_text())
 

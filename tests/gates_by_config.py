@@ -20,7 +20,7 @@ ask = "Deploy {input.target}?"
         self.assertEqual((call['reason'], call['message']), ('approval', 'Deploy A?'))
         self.assertStatus(self.server.decide(call, True, arguments={'target': 'B'}), 200)
         self.server.at_rest(self.session)
-        self.assertIn('{"target":"B"}', self.server.said(self.session))
+        self.assertIn('{"target":"B"}', self.server.last_text(self.session))
 
     def test_condition_asks_only_for_calls_that_may_fit(self):
         when = 'when = { "/target" = { pattern = "^A" } }'
@@ -50,7 +50,7 @@ ask = "Deploy {input.target}?"
         self.waiting()
         eventually(lambda: not self.server.open_calls(self.session), 'the gate expires')
         self.server.at_rest(self.session)
-        self.assertIn('failed', self.server.said(self.session))
+        self.assertIn('failed', self.server.last_text(self.session))
 
     def test_others_are_asked_at_the_deadline(self):
         self.serve(self.command('echo ran') + self.gate %
@@ -149,12 +149,12 @@ class Polls(Tools):
             if handler.command == 'POST':
                 starts = [r for r in self.service.requests if r[0] == '/deploy']
                 return handler.say(202, {'externalRef': f'run-{len(starts)}'})
-            status, said = left.pop(0) if len(left) > 1 else left[0]
-            return handler.say(status, said)
+            status, reply = left.pop(0) if len(left) > 1 else left[0]
+            return handler.say(status, reply)
 
         self.service.answer = answer
 
-    def asked(self, job='run-1'):
+    def polls(self, job='run-1'):
         return len([path for path, *_ in self.service.requests if path == '/jobs/' + job])
 
     def test_poll_is_repeated_until_done(self):
@@ -163,7 +163,7 @@ class Polls(Tools):
         call = self.waiting()
         eventually(lambda: not self.server.open_calls(self.session), 'the result')
         self.ends_with('deploy A: live')
-        self.assertEqual(self.asked(), 3)
+        self.assertEqual(self.polls(), 3)
         self.assertEqual(self.types().count('polled'), 2)
         receipt = self.server.get('/async-tool/pending/' + call['id'])['receipt']
         self.assertEqual((receipt['via'], receipt['by']['type']), ('poll', 'runtime'))
@@ -184,13 +184,13 @@ class Polls(Tools):
         self.job((200, {'done': False}))
         self.serve(self.polled())
         call = self.waiting()
-        eventually(lambda: self.asked() > 0, 'the first poll')
+        eventually(lambda: self.polls() > 0, 'the first poll')
         self.assertStatus(self.server.result(call['id'], 'pushed'), 200)
         self.ends_with('deploy A: pushed')
-        before = self.asked()
+        before = self.polls()
         self.server.create('deploy B', agent='ops')
-        eventually(lambda: self.asked('run-2') > 2, 'another one is polled')
-        self.assertEqual(self.asked(), before)
+        eventually(lambda: self.polls('run-2') > 2, 'another one is polled')
+        self.assertEqual(self.polls(), before)
 
     def test_its_deadline_holds(self):
         self.job((200, {'done': False}))

@@ -89,7 +89,7 @@ class Hooking(Case):
         hook.stdin = None
         return hook
 
-    def asked(self):
+    def open_call(self):
         (call,) = wait_for(
             lambda: self.server.items('/api/pending?status=waiting'), what='the question'
         )
@@ -121,7 +121,7 @@ class Contracts(Hooking):
         for program, question, tool, arguments, allow, _, _ in CONTRACTS:
             with self.subTest(program=program, event=question.get('hook_event_name')):
                 hook = self.begin(program, question, '--timeout', '2h')
-                call = self.asked()
+                call = self.open_call()
                 self.assertEqual((call['tool'], call['input']), (tool, arguments))
                 self.assertTrue(call['message'].endswith(f'{tool} in /home/ann/shop') or
                                 call['message'].endswith(f'`{tool}` in /home/ann/shop'), call)
@@ -133,23 +133,24 @@ class Contracts(Hooking):
         for program, question, _, _, _, deny, _ in CONTRACTS:
             with self.subTest(program=program, event=question.get('hook_event_name')):
                 hook = self.begin(program, question)
-                self.assertStatus(self.server.decide(self.asked(), False, reason='too risky'), 200)
+                call = self.open_call()
+                self.assertStatus(self.server.decide(call, False, reason='too risky'), 200)
                 self.ends(hook, deny)
 
     def test_expiry_and_cancel_decide_nothing(self):
         for program, question, _, _, _, _, none in CONTRACTS:
             with self.subTest(program=program, event=question.get('hook_event_name')):
                 hook = self.begin(program, question, '--timeout', '60s')
-                self.asked()
+                self.open_call()
                 self.server.advance(61)
                 self.ends(hook, none, 'nobody answered in time')
                 hook = self.begin(program, question)
-                self.server.delete(f'/api/pending/{self.asked()["id"]}')
+                self.server.delete(f'/api/pending/{self.open_call()["id"]}')
                 self.ends(hook, none, 'was cancelled')
 
     def test_only_those_named_may_answer(self):
         hook = self.begin('claude-code', CLAUDE, '--by', 'ann')
-        call = self.asked()
+        call = self.open_call()
         self.assertEqual(call['answer']['from'], ['ann'])
         self.assertProblem(self.server.decide(call, True), 403, 'not_an_answerer')
         self.server.delete(f'/api/pending/{call["id"]}')
@@ -157,7 +158,7 @@ class Contracts(Hooking):
 
     def test_odd_folder_is_shown_as_it_is(self):
         hook = self.begin('codex', {**CODEX, 'cwd': '/w/**[x](http://y)\n# z'})
-        call = self.asked()
+        call = self.open_call()
         self.assertEqual(call['message'], 'Codex wants to run Bash in `/w/**[x](http://y) # z`')
         self.assertStatus(self.server.decide(call, True), 200)
         self.ends(hook, permission({'behavior': 'allow'}))
@@ -167,7 +168,7 @@ class Lives(Hooking):
     def test_signal_of_the_agent_cancels_the_question(self):
         for sent in (signal.SIGTERM, signal.SIGINT):
             hook = self.begin('claude-code', CLAUDE)
-            pending = self.asked()['id']
+            pending = self.open_call()['id']
             hook.send_signal(sent)
             self.ends(hook, None)
             self.cancelled(pending)
@@ -182,14 +183,14 @@ class Lives(Hooking):
 
     def test_closed_pipe_cancels_the_question(self):
         hook = self.begin('gemini', GEMINI)
-        pending = self.asked()['id']
+        pending = self.open_call()['id']
         hook.stdout.close()
         self.assertEqual(hook.wait(30), 0)
         self.cancelled(pending)
 
     def test_wait_outlives_kills_of_the_server(self):
         hook = self.begin('claude-code', CLAUDE)
-        call = self.asked()
+        call = self.open_call()
         for _ in range(2):
             self.server.kill()
             self.server.restart()
@@ -198,7 +199,7 @@ class Lives(Hooking):
 
     def test_signal_while_the_server_is_down_ends_the_hook(self):
         hook = self.begin('claude-code', CLAUDE)
-        self.asked()
+        self.open_call()
         self.server.kill()
         hook.send_signal(signal.SIGTERM)
         self.ends(hook, None, 'no server at')
@@ -291,7 +292,7 @@ class Plugin(Hooking):
                                          ('permission.updated', False, 'reject')):
             self.tell(kind, REQUEST)
             self.tell(kind, REQUEST)
-            call = self.asked()
+            call = self.open_call()
             self.assertEqual((call['tool'], call['input']), ('bash', REQUEST))
             self.assertStatus(self.server.decide(call, approved), 200)
             self.assertEqual(
@@ -301,7 +302,7 @@ class Plugin(Hooking):
 
     def test_answer_in_the_terminal_cancels_the_question(self):
         self.tell('permission.asked', REQUEST)
-        pending = self.asked()['id']
+        pending = self.open_call()['id']
         self.tell('permission.replied',
                   {'sessionID': 'ses_1', 'requestID': 'per_1', 'reply': 'once'})
         self.cancelled(pending)
@@ -310,7 +311,7 @@ class Plugin(Hooking):
 
     def test_end_of_the_program_cancels_the_question(self):
         self.tell('permission.asked', REQUEST)
-        pending = self.asked()['id']
+        pending = self.open_call()['id']
         self.host.kill()
         self.cancelled(pending)
 
@@ -352,8 +353,8 @@ class Settings(unittest.TestCase):
             file.parent.mkdir()
             file.write_text(self.MINE)
             file.chmod(0o640)
-            said = self.hook('install', program)
-            self.assertIn(str(file), said)
+            output = self.hook('install', program)
+            self.assertIn(str(file), output)
             with_hook = file.read_text()
             settings = json.loads(with_hook)
             self.assertEqual(list(settings), ['z', 'hooks', 'a'])
@@ -426,9 +427,9 @@ class Settings(unittest.TestCase):
                            ('', 'not valid JSON')):
             file.write_text(text)
             for what in ('install', 'uninstall'):
-                said = self.hook(what, 'gemini', exits=2)
-                self.assertIn(says, said)
-                self.assertIn(str(file), said)
+                output = self.hook(what, 'gemini', exits=2)
+                self.assertIn(says, output)
+                self.assertIn(str(file), output)
                 self.assertEqual(file.read_text(), text)
 
     def test_link_to_the_settings_stays_a_link(self):

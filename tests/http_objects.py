@@ -97,9 +97,9 @@ class Objects(Contract):
         self.server.delete(f'/async-tool/pending/{calls[2]["id"]}')
         states = [part['state'] for part in self.server.messages(session['id'])[1]['parts']]
         self.assertPage(self.server.get(path), MESSAGE)
-        told = [(state['status'], state.get('reason')) for state in states]
+        summary = [(state['status'], state.get('reason')) for state in states]
         self.assertEqual(
-            told,
+            summary,
             [
                 ('completed', None),
                 ('error', 'failed'),
@@ -243,12 +243,12 @@ class Objects(Contract):
         self.assertShape(turn, TURN)
         for one in (turn, dropped):
             self.assertEqual(one['cancelReason'], 'wrong repository')
-        said = {}
+        reasons = {}
         for event in self.server.events(session):
-            said.setdefault(event['type'], []).append(event['data'].get('reason'))
-        self.assertEqual(said['cancelled'], ['another branch', 'wrong repository'])
-        self.assertEqual(said['turn_ended'], ['wrong repository'])
-        self.assertEqual(said['input_dropped'], ['wrong repository'])
+            reasons.setdefault(event['type'], []).append(event['data'].get('reason'))
+        self.assertEqual(reasons['cancelled'], ['another branch', 'wrong repository'])
+        self.assertEqual(reasons['turn_ended'], ['wrong repository'])
+        self.assertEqual(reasons['input_dropped'], ['wrong repository'])
         states = [p['state'] for m in self.server.items(f'/api/sessions/{session}/messages')
                   for p in m['parts'] if p['type'] == 'tool']
         self.assertEqual([s['error'] for s in states],
@@ -279,7 +279,7 @@ class Objects(Contract):
         everything = self.assertStatus(self.server.post(path, {'all': True}), 200)
         self.assertEqual(everything['activity'], {'type': 'idle'})
         self.assertEqual([t['status'] for t in self.server.turns(session['id'])][0], 'ended')
-        self.assertEqual(self.server.said(session['id']), '')
+        self.assertEqual(self.server.last_text(session['id']), '')
 
     def test_fork_has_the_past_and_nothing_open(self):
         session, call = self.waiting()
@@ -298,8 +298,8 @@ class Objects(Contract):
             (state['status'], state['error']), ('error', f'stays with session {session["id"]}')
         )
         self.server.prompt(fork['id'], 'hello')
-        told = f'deploy A failed: stays with session {session["id"]}\nYou said: hello'
-        self.assertEqual(self.server.said(fork['id']), told)
+        text = f'deploy A failed: stays with session {session["id"]}\nYou said: hello'
+        self.assertEqual(self.server.last_text(fork['id']), text)
         self.assertEqual(self.server.open_calls(session['id']), [call])
 
     def test_events_agents_doctor_and_explain(self):
@@ -319,12 +319,12 @@ class Objects(Contract):
         self.assertEqual((bad.status, bad['code']), (400, 'bad_cursor'))
         message = self.server.messages(session['id'])[0]
         for name in (call['id'], session['id'], receipt['id'], message['id'], call['turnID']):
-            told = self.assertStatus(self.server.get(f'/api/explain/{name}'), 200)
-            self.assertEqual(told['sessionID'], session['id'])
-            self.assertShape(told['session'], SESSION)
-            self.assertEqual(told['calls'][0]['pendingID'], call['id'])
-            self.assertShape(told['calls'][0]['pending'], PENDING)
-            self.assertShape(told['calls'][0]['consumed'], CONSUMED)
+            explained = self.assertStatus(self.server.get(f'/api/explain/{name}'), 200)
+            self.assertEqual(explained['sessionID'], session['id'])
+            self.assertShape(explained['session'], SESSION)
+            self.assertEqual(explained['calls'][0]['pendingID'], call['id'])
+            self.assertShape(explained['calls'][0]['pending'], PENDING)
+            self.assertShape(explained['calls'][0]['consumed'], CONSUMED)
 
 
 class Shapes(unittest.TestCase):

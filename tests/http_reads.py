@@ -152,16 +152,16 @@ class Changed(Contract):
             reader.close()
 
     def test_project_waits_for_its_first_call(self):
-        told = []
+        answers = []
         reader = Client(self.server.port, self.server.token)
         thread = threading.Thread(
-            target=lambda: told.append(reader.get('/async-tool/pending?project=mine&wait=20'))
+            target=lambda: answers.append(reader.get('/async-tool/pending?project=mine&wait=20'))
         )
         thread.start()
         self.server.create('deploy A', project='other')
         self.server.create('deploy A', project='mine')
         thread.join(timeout=10)
-        self.assertEqual([one['projectID'] for one in told[0]['items']], ['mine'])
+        self.assertEqual([one['projectID'] for one in answers[0]['items']], ['mine'])
         reader.close()
 
     def test_time_runs_out_with_an_empty_list(self):

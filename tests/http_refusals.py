@@ -308,13 +308,13 @@ class Missing(Contract):
     """404: an unknown id, an id of another form and an almost correct one look the same."""
 
     def assertAlike(self, answers):
-        told = []
+        problems = []
         for answer in answers:
             problem = self.assertProblem(answer, 404, 'not_found')
             for name in ('instance', 'requestID'):
                 problem.pop(name)
-            told.append(json.dumps(problem, sort_keys=True))
-        self.assertEqual(len(set(told)), 1, told)
+            problems.append(json.dumps(problem, sort_keys=True))
+        self.assertEqual(len(set(problems)), 1, problems)
 
     def forged(self, kind, real):
         other = self.server.create('deploy B')

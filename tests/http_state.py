@@ -68,7 +68,7 @@ class Conflicts(Contract):
         self.assertProblem(answer, 409, 'wrong_state', next='reopen')
         answer = self.server.prompt(session['id'], 'again', reopen=True)
         self.assertStatus(answer, 200)
-        self.assertEqual(self.server.said(session['id']), 'You said: again')
+        self.assertEqual(self.server.last_text(session['id']), 'You said: again')
         self.assertEqual(self.server.session(session['id'])['status'], 'active')
 
     def test_calls_of_an_ended_session_stay_cancelled(self):
@@ -82,13 +82,13 @@ class Conflicts(Contract):
         answer = self.server.prompt(session['id'], 'x', when='reject')
         self.assertProblem(answer, 409, 'session_busy', next='retry')
         self.server.prompt(session['id'], 'hello', when='steer')
-        self.assertEqual(self.server.said(session['id']), 'You said: hello')
+        self.assertEqual(self.server.last_text(session['id']), 'You said: hello')
         self.assertEqual(self.server.open_calls(session['id'])[0]['status'], 'waiting')
         self.server.prompt(session['id'], 'stop', when='interrupt')
-        self.assertEqual(self.server.said(session['id']), 'You said: stop')
+        self.assertEqual(self.server.last_text(session['id']), 'You said: stop')
         self.server.result(call['id'], 'late')
         self.server.at_rest(session['id'])
-        self.assertEqual(self.server.said(session['id']), 'deploy A: late')
+        self.assertEqual(self.server.last_text(session['id']), 'deploy A: late')
 
     def test_prompt_with_two_open_questions_is_ambiguous(self):
         session, first = self.waiting('ask one?')
@@ -140,7 +140,7 @@ class Conflicts(Contract):
         self.assertProblem(answer, 409, 'not_ready', next='retry')
         self.assertIsInstance(answer['retryAfter'], int)
         self.server.at_rest(session['id'])
-        self.assertEqual(self.server.said(session['id']), 'sleepy 1s: slept 1s')
+        self.assertEqual(self.server.last_text(session['id']), 'sleepy 1s: slept 1s')
 
     def test_queue_has_a_limit(self):
         session, call = self.waiting()
@@ -451,7 +451,7 @@ class Waits(Contract):
         client = self.asks(f'/api/sessions/{session["id"]}/prompt?wait=20', {'text': 'after'})
         self.settle(call)
         self.assertEqual(self.assertStatus(client.end(), 200)['status'], 'ended')
-        self.assertEqual(self.server.said(session['id']), 'You said: after')
+        self.assertEqual(self.server.last_text(session['id']), 'You said: after')
 
     def test_pending_call_waits_until_it_is_settled(self):
         _, call = self.waiting()
@@ -473,7 +473,7 @@ class Waits(Contract):
         session = self.server.create('sleepy 500ms', wait=0)
         now = self.server.session(session['id'], wait=20)
         self.assertEqual(now['activity'], {'type': 'idle'})
-        self.assertEqual(self.server.said(session['id']), 'sleepy 500ms: slept 500ms')
+        self.assertEqual(self.server.last_text(session['id']), 'sleepy 500ms: slept 500ms')
 
     def test_list_of_a_session_waits_for_a_call(self):
         session = self.server.create()

@@ -123,7 +123,7 @@ class Import(Case):
         self.assertEqual((open_['status'], open_['reason']), ('error', 'unknown'))
         self.assertEqual(self.server.session(session['id'])['activity'], {'type': 'idle'})
         self.server.prompt(session['id'], 'continue')
-        self.assertEqual(self.server.said(session['id']),  # what the model was shown
+        self.assertEqual(self.server.last_text(session['id']),  # what the model was shown
                          'bash ls: a\nb\nbash sleep failed: It had not ended.\n'
                          'You said: continue')
 
@@ -376,9 +376,9 @@ class Mistakes(Import):
         self.run_import(write('the end'))
         (session,) = self.sessions()
         self.assertEqual(session['messageCount'], 20)
-        said = [m['parts'][0]['text'] for m in self.server.messages(session['id'])]
-        self.assertEqual([text.split()[0] for text in said[:19]], [str(i) for i in range(19)])
-        self.assertEqual(said[19], 'the end')
+        texts = [m['parts'][0]['text'] for m in self.server.messages(session['id'])]
+        self.assertEqual([text.split()[0] for text in texts[:19]], [str(i) for i in range(19)])
+        self.assertEqual(texts[19], 'the end')
         ids = {m['id'] for m in self.server.messages(session['id'])}
         self.assertEqual(len(ids), 20)
         self.assertIn('there already 1', self.run_import(write('the end')).stdout)
@@ -477,7 +477,7 @@ class Transcripts(Import):
                 self.assertEqual(self.server.session(session['id'])['activity'],
                                  {'type': 'idle'})
                 self.server.prompt(session['id'], 'continue')
-                self.assertEqual(self.server.said(session['id']),
+                self.assertEqual(self.server.last_text(session['id']),
                                  'Bash ls: a\nb\nYou said: continue')
                 self.assertIn('there already 1', self.run_import(program, str(file)).stdout)
 

@@ -37,7 +37,7 @@ class Sessions(Running):
         self.copy.prompt(session, 'hello again')
         self.copy.at_rest(session)
         self.copy.restart()
-        self.assertEqual(self.copy.said(session), self.copy.said(own).replace(
+        self.assertEqual(self.copy.last_text(session), self.copy.last_text(own).replace(
             'hello', 'hello again'))
         self.counted(self.imports(status=1), 0, refused=1)
         self.copy.finish()
@@ -97,7 +97,7 @@ class Work(Running):
         self.assertEqual(self.copy.open_calls(session)[0]['id'], call['id'])
         self.assertStatus(self.copy.result(call['id'], 'live'), 200)
         self.copy.at_rest(session)
-        self.assertEqual(self.copy.said(session), 'deploy A: live')
+        self.assertEqual(self.copy.last_text(session), 'deploy A: live')
         self.copy.finish()
 
     def test_deadline_of_a_started_session_is_kept(self):
@@ -120,7 +120,7 @@ class Work(Running):
         self.assertEqual([t['status'] for t in held.turns(second)], ['running'])
         self.release(held)
         held.at_rest(second)
-        self.assertEqual(held.said(second), 'deploy B: live')
+        self.assertEqual(held.last_text(second), 'deploy B: live')
 
 
 class Refused(Running):
@@ -237,7 +237,7 @@ class OnPostgres(Whole):
         self.assertEqual(second.events(rests), self.server.events(rests))
         self.assertStatus(second.result(call['id'], 'live'), 200)
         second.at_rest(session)
-        self.assertEqual(first.said(session), 'deploy A: live')
+        self.assertEqual(first.last_text(session), 'deploy A: live')
         for server in self.copies:
             self.assertStatus(server.prompt(rests, 'hello again'), 200)
             server.at_rest(rests)

@@ -128,8 +128,8 @@ class IndexFiles(IndexCase):
             self.assertEqual(self.files.call(call['id'])['error'], error)
 
     def test_decision_is_a_result(self):
-        asked = self.server.post('/api/pending', {'question': 'Go?', 'arguments': {'n': 1}})
-        call = self.assertStatus(asked, 201)['call']
+        question = self.server.post('/api/pending', {'question': 'Go?', 'arguments': {'n': 1}})
+        call = self.assertStatus(question, 201)['call']
         self.assertStatus(self.server.decide(call, True, reason='green'), 200)
         wait_for(lambda: self.files.status(call['id']) == 'completed', what='the decision')
         self.assertEqual(self.files.call(call['id'])['result'], {

@@ -153,8 +153,8 @@ class EachOne(Limits):
         self.started('header_time_limit = "20s"')
         client = self.connected()
         client.sendall(b'GET /readyz HTTP/1.1\r\nHost: ')
-        said = self.ends_after(client, 20)
-        self.assertIn(said.split('\r\n')[0], ('', 'HTTP/1.1 408 Request Timeout'))
+        answer = self.ends_after(client, 20)
+        self.assertIn(answer.split('\r\n')[0], ('', 'HTTP/1.1 408 Request Timeout'))
 
     def test_body_time_limit(self):
         server = self.started('body_time_limit = "20s"')
@@ -204,7 +204,7 @@ class EachOne(Limits):
         for i, (session, (call,)) in enumerate(waiting):
             self.assertStatus(server.result(call, f'up {i}'), 200)
             server.at_rest(session)
-            self.assertEqual(server.said(session), f'deploy {i}: up {i}')
+            self.assertEqual(server.last_text(session), f'deploy {i}: up {i}')
 
     def test_resident_bytes(self):
         """Over the limit the longest idle sessions are released, and are read again when used."""
@@ -216,7 +216,7 @@ class EachOne(Limits):
         self.assertLessEqual(node['residentBytes'], 2_000_000)
         self.assertLess(node['resident'], 10)
         for session in sessions:
-            self.assertEqual(server.said(session), 'You said: ' + 'x' * 200_000)
+            self.assertEqual(server.last_text(session), 'You said: ' + 'x' * 200_000)
 
     def test_resident_time(self):
         """Sessions idle for that long leave memory, and are read again when used."""
@@ -229,7 +229,7 @@ class EachOne(Limits):
         for i, (session, (call,)) in enumerate(waiting):
             self.assertStatus(server.result(call, f'up {i}'), 200)
             server.at_rest(session)
-            self.assertEqual(server.said(session), f'deploy {i}: up {i}')
+            self.assertEqual(server.last_text(session), f'deploy {i}: up {i}')
 
     def test_prompt_bytes(self):
         server = self.started('prompt_bytes = 1024')

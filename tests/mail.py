@@ -27,7 +27,7 @@ class Mail(Case):
     def texts(self, session):
         return [mail['text'] for mail in self.inbox(session)['items']]
 
-    def said(self, session):
+    def replies(self, session):
         """Returns the texts of the session's model in order."""
         out = []
         for message in self.server.messages(session):
@@ -35,8 +35,8 @@ class Mail(Case):
                 out += [part['text'] for part in message['parts'] if part['type'] == 'text']
         return out
 
-    def wait_said(self, session, text):
-        wait_for(lambda: any(text in one for one in self.said(session)), what=repr(text))
+    def wait_reply(self, session, text):
+        wait_for(lambda: any(text in one for one in self.replies(session)), what=repr(text))
 
 
 class Scenarios(Mail):
@@ -44,9 +44,9 @@ class Scenarios(Mail):
         """Scenario 1: A asks and goes idle, B answers, A resumes."""
         alice, bob = self.named('alice'), self.named('bob')
         self.server.prompt(alice, 'tell bob tell alice forty-two')
-        self.wait_said(alice, 'broadcast bob: delivered')
-        self.wait_said(bob, 'broadcast alice: delivered')
-        self.wait_said(alice, 'You said: forty-two')
+        self.wait_reply(alice, 'broadcast bob: delivered')
+        self.wait_reply(bob, 'broadcast alice: delivered')
+        self.wait_reply(alice, 'You said: forty-two')
         turns = self.server.turns(alice)
         self.assertEqual([turn['cause']['type'] for turn in turns], ['prompt', 'mail'])
         self.assertEqual(turns[1]['cause']['by'], {'type': 'session', 'name': bob})
@@ -61,7 +61,7 @@ class Scenarios(Mail):
         answer = self.mail(to='alice', text='while you work')
         self.assertEqual(answer.status, 202, answer)
         self.assertEqual(answer.json['receivers'][0]['status'], 'delivered')
-        self.wait_said(alice, 'You said: while you work')
+        self.wait_reply(alice, 'You said: while you work')
         turns = self.server.turns(alice)
         self.assertEqual([one['id'] for one in turns], [turn], 'one turn, no second one')
 
@@ -79,7 +79,7 @@ class Scenarios(Mail):
         self.assertProblem(self.mail(to=bob, text='x'), 409, 'wrong_state')
         self.assertProblem(self.mail(to='nobody', text='x'), 404, 'not_found')
         self.server.prompt(alice, 'tell bob are you there')
-        self.wait_said(alice, "broadcast bob: failed: unknown session 'bob'")
+        self.wait_reply(alice, "broadcast bob: failed: unknown session 'bob'")
 
     def test_unknown_name_is_answered_with_the_closest_known_one(self):
         def refused(name):
@@ -320,7 +320,7 @@ class Policy(Mail):
         answer = self.mail(to=child, text='the build is red')
         self.assertEqual(answer.json['receivers'][0]['status'], 'delivered')
         self.server.restart()  # what was acknowledged includes the parent's notification
-        self.wait_said(child, 'You said: the build is red')
+        self.wait_reply(child, 'You said: the build is red')
         wait_for(lambda: self.inbox(parent)['read'] == 1, what='it at the parent')
         (mail,) = self.inbox(parent)['items']
         self.assertEqual(mail['from']['sessionID'], child)
@@ -332,7 +332,7 @@ class Policy(Mail):
         # What the parent itself writes to its child comes back to it only as an answer.
         sent = self.mail(**{'from': parent, 'to': child, 'text': 'and now?'})
         self.assertEqual(sent.status, 202, sent)
-        self.wait_said(child, 'You said: and now?')
+        self.wait_reply(child, 'You said: and now?')
         self.server.at_rest(parent)
         self.assertEqual(len(self.inbox(parent)['items']), 1)
 

@@ -100,8 +100,8 @@ class State(Mail):
             return run(*words, '--server', url, '--data', self.server.directory)
 
         self.assertEqual(dm('sent').stdout, 'nothing\n')
-        said = dm('mail', 'bob', 'soon', '--from', 'alice', '--quiet', '--ttl', '1h').stdout
-        self.assertIn('bob: delivered', said)
+        output = dm('mail', 'bob', 'soon', '--from', 'alice', '--quiet', '--ttl', '1h').stdout
+        self.assertIn('bob: delivered', output)
         (item,) = self.sent(self.names['alice'])['items']
         self.assertIn(item['id'], dm('sent', self.names['alice']).stdout)
         self.assertIn('bob: delivered', dm('sent', item['id']).stdout)
@@ -120,10 +120,10 @@ class TimeToLive(Mail):
         self.assertEqual(self.inbox(bob)['items'][0]['status'], 'delivered')
         self.server.restart()
 
-        def told():
+        def bounces():
             return [e for e in self.server.events(alice) if e['type'] == 'mail_bounced']
 
-        (bounce,) = wait_for(told, what='the bounce')
+        (bounce,) = wait_for(bounces, what='the bounce')
         self.assertEqual(bounce['data']['error']['code'], 'expired')
         self.assertEqual(self.server.session(alice)['activity']['type'], 'idle')
         (item,) = self.inbox(bob)['items']
@@ -134,7 +134,7 @@ class TimeToLive(Mail):
         (call,) = self.server.open_calls(bob)
         self.server.result(call['id'], 'live')
         self.server.at_rest(bob)
-        self.assertEqual(self.said(bob)[-1], 'deploy A: live', 'it has not read it')
+        self.assertEqual(self.replies(bob)[-1], 'deploy A: live', 'it has not read it')
         self.server.prompt(alice, 'hello')
         texts = str(self.server.messages(alice))
         self.assertIn('could not be delivered: The mail expired unread', texts)
@@ -142,7 +142,7 @@ class TimeToLive(Mail):
     def test_read_in_time_it_is_an_ordinary_mail(self):
         bob = self.named('bob')
         self.assertStatus(self.mail(to='bob', text='now', ttl=60_000), 202)
-        self.wait_said(bob, 'You said: now')
+        self.wait_reply(bob, 'You said: now')
         self.assertEqual(self.inbox(bob)['items'][0]['status'], 'read')
 
 

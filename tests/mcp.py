@@ -56,7 +56,7 @@ class Face(Case):
     def eventually(self, ready, seconds=20):
         return wait_for(ready, seconds)
 
-    def told(self, count=1):
+    def notices(self, count=1):
         """Returns the session's notices, once it has that many and is idle."""
         def there():
             inputs = [e for e in self.server.events(self.session)
@@ -150,14 +150,14 @@ class Calls(Face):
         self.assertEqual((call['tool'], call['input']), ('deploy', {'target': 'api'}))
         self.assertEqual(self.server.session(self.session)['activity'], {'type': 'idle'})
         self.assertEqual(self.server.result(call['id'], {'url': 'x'}).status, 200)
-        said, = self.told()
-        self.assertEqual(said, 'The result of deploy {"target":"api"} is: {"url":"x"}')
-        self.assertEqual(self.server.said(self.session), f'You said: {said}')
+        notice, = self.notices()
+        self.assertEqual(notice, 'The result of deploy {"target":"api"} is: {"url":"x"}')
+        self.assertEqual(self.server.last_text(self.session), f'You said: {notice}')
         self.assertEqual(self.server.items(f'/api/sessions/{self.session}/tasks'), [])
         again = self.server.result(call['id'], {'url': 'x'})
         self.assertTrue(again['duplicate'], 'its receipt stays')
         self.assertEqual(self.server.result(call['id'], 'other').status, 409)
-        self.told(1)
+        self.notices(1)
 
     def test_open_call_is_not_repeated(self):
         program = self.program()
@@ -172,7 +172,7 @@ class Calls(Face):
         program.call('deploy', target='web')
         self.waiting(3)
         self.server.result(call['id'], 'done')
-        self.told(1)
+        self.notices(1)
         self.assertIn('Started', program.call('deploy', target='api'))
         self.waiting(3)
 
@@ -182,20 +182,20 @@ class Calls(Face):
         call, = self.waiting()
         self.assertEqual(call['reason'], 'approval')
         self.server.decide(call, False, reason='not today')
-        said, = self.told()
-        self.assertIn('The call dangerous {"action":"cleanup"} failed', said)
-        self.assertIn('not today', said)
+        notice, = self.notices()
+        self.assertIn('The call dangerous {"action":"cleanup"} failed', notice)
+        self.assertIn('not today', notice)
         program.call('fail')
-        self.assertIn('fail {} failed', self.told(2)[1])
+        self.assertIn('fail {} failed', self.notices(2)[1])
 
     def test_person_is_asked(self):
         self.program().call('ask_human', question='Which region?')
         call, = self.waiting()
         self.assertEqual((call['reason'], call['message']), ('user_input', 'Which region?'))
         self.server.result(call['id'], 'Frankfurt')
-        said, = self.told()
-        self.assertIn('Which region?', said)
-        self.assertIn('Frankfurt', said)
+        notice, = self.notices()
+        self.assertIn('Which region?', notice)
+        self.assertIn('Frankfurt', notice)
 
     def test_outcome_during_a_turn_waits_for_its_end(self):
         self.program().call('deploy', target='api')
@@ -229,9 +229,9 @@ class Calls(Face):
         self.server.result(own['id'], 'eu')
         self.eventually(lambda: self.server.turns(self.session)[-1]['status'] == 'ended')
         together = self.server.turns(self.session)[-1]
-        said = [m['parts'][0]['text'] for m in reversed(self.server.messages(self.session))
-                if m['role'] == 'user']
-        self.assertEqual(len(said), 4, said)
+        texts = [m['parts'][0]['text'] for m in reversed(self.server.messages(self.session))
+                 if m['role'] == 'user']
+        self.assertEqual(len(texts), 4, texts)
         self.assertEqual(
             [m['turnID'] for m in self.server.messages(self.session)].count(together['id']), 4)
         self.assertEqual(together['status'], 'ended')
@@ -246,7 +246,7 @@ class Calls(Face):
         call, = self.waiting()
         self.assertIn(task, program.call('background_list'))
         program.call('background_cancel', task_id=task)
-        self.assertIn('cancelled', self.told()[0])
+        self.assertIn('cancelled', self.notices()[0])
         self.assertEqual(self.server.result(call['id'], 'late').status, 409)
         program.call('deploy', target='web')
         call, = self.waiting()
@@ -264,9 +264,9 @@ class Crashes(Face):
         self.server.restart()
         self.server.result(call['id'], 'live')
         self.server.restart()
-        self.assertEqual(self.told(), ['The result of deploy {"target":"api"} is: live'])
+        self.assertEqual(self.notices(), ['The result of deploy {"target":"api"} is: live'])
         self.server.restart()
-        self.told(1)
+        self.notices(1)
         self.assertEqual(self.server.items('/async-tool/pending?project=default'), [])
 
     def test_call_while_the_server_is_away_is_made_once(self):
@@ -293,7 +293,7 @@ class Tasks(Face):
         self.assertEqual(program.ask('ping'), {}, 'others are answered meanwhile')
         self.server.result(self.waiting()[0]['id'], 'live')
         self.assertEqual(program.end(number)['content'][0]['text'], 'deploy api: live')
-        self.assertIn(task, self.told()[0])
+        self.assertIn(task, self.notices()[0])
         self.assertIn('resumed', program.call('background_resume', task_id=task, message='hi'))
         self.assertIn('You said: hi',
                       program.call('background_output', task_id=task, block=True))
@@ -390,9 +390,9 @@ class Asking(Face):
 
     def test_question_is_collected_later(self):
         program = self.program()
-        asked = program.call('ask_human', question='Which region?')
+        question = program.call('ask_human', question='Which region?')
         call, = self.waiting()
-        self.assertIn(call['id'], asked)
+        self.assertIn(call['id'], question)
         self.assertIn('still waits', program.call('collect_answer', id=call['id']))
         number = program.begin('tools/call', name='collect_answer',
                                arguments={'id': call['id'], 'wait': 60000})

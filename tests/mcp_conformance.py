@@ -137,9 +137,9 @@ class Conformance(Case):
              '--expected-failures', str(PEERS / f'failures-{version}.yaml'), '-o', folder.name],
             capture_output=True, text=True, timeout=250,
             env={**os.environ, 'PATH': f'{NODE}:{os.environ["PATH"]}'})
-        said = run.stdout + run.stderr
-        self.assertEqual(run.returncode, 0, said[-3000:])
-        self.assertGreaterEqual(int(re.search(r'^Total: (\d+) passed', said, re.M)[1]), passed)
+        output = run.stdout + run.stderr
+        self.assertEqual(run.returncode, 0, output[-3000:])
+        self.assertGreaterEqual(int(re.search(r'^Total: (\d+) passed', output, re.M)[1]), passed)
         return [check for file in pathlib.Path(folder.name).glob('server-tasks-*/checks.json')
                 for check in json.loads(file.read_text())]
 

@@ -105,12 +105,13 @@ def library(number, method, params):
     if uri == 'notes://none':
         return say({'id': number, 'error': {'code': -32002, 'message': 'no such resource'}})
     text = 'x' * 200_000 if uri == 'notes://large' else 'the notes'
-    said = {'role': 'user', 'content': {'type': 'text', 'text': f'Greet {params.get("arguments")}'}}
+    greeting = f'Greet {params.get("arguments")}'
+    message = {'role': 'user', 'content': {'type': 'text', 'text': greeting}}
     say({'id': number, 'result': {
         'resources/list': {'resources': [{'uri': 'notes://all', 'name': 'all'}]},
         'resources/read': {'contents': [{'uri': uri, 'text': text}]},
         'prompts/list': {'prompts': [{'name': 'greet', 'arguments': [{'name': 'who'}]}]},
-        'prompts/get': {'messages': [said]},
+        'prompts/get': {'messages': [message]},
     }[method]})
 
 

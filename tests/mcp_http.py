@@ -25,7 +25,7 @@ class Mcp(Case):
         return self.post({'jsonrpc': '2.0', 'id': 1, 'method': method, 'params': params},
                          path=path, client=client, **(headers or {}))
 
-    def said(self, answer):
+    def last_message(self, answer):
         """The last message of an answer, which may be a stream."""
         lines = [line[6:] for line in answer.raw.decode().split('\n')
                  if line.startswith('data: {')]
@@ -171,9 +171,9 @@ class Stateless(Mcp):
                          ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'])
         self.assertEqual((result['resultType'], result['cacheScope']), ('complete', 'private'))
         self.assertEqual(result['_meta']['io.modelcontextprotocol/serverInfo']['name'], 'dormouse')
-        asked = json.loads(self.modern('tools/call', name='ask_human',
-                                       arguments={'question': 'Which?'}).raw)['result']
-        self.assertEqual((asked['isError'], asked['resultType']), (False, 'complete'))
+        task = json.loads(self.modern('tools/call', name='ask_human',
+                                      arguments={'question': 'Which?'}).raw)['result']
+        self.assertEqual((task['isError'], task['resultType']), (False, 'complete'))
         self.waiting(1)
 
     def test_headers_must_repeat_the_body(self):
@@ -354,10 +354,10 @@ class Others(Mcp):
                      f'http://127.0.0.1:{self.server.port}/mcp', self.server.token],
                     capture_output=True, text=True, timeout=60)
                 self.assertEqual(run.returncode, 0, run.stderr)
-                said = json.loads(run.stdout)
-                self.assertEqual(said['tools'], ['approve', 'ask_human', 'collect_answer'])
-                self.assertIn('still waits', said['collected'])
-                self.assertEqual(said['version'],
+                outcome = json.loads(run.stdout)
+                self.assertEqual(outcome['tools'], ['approve', 'ask_human', 'collect_answer'])
+                self.assertIn('still waits', outcome['collected'])
+                self.assertEqual(outcome['version'],
                                  {'legacy': '2025-11-25', 'modern': '2026-07-28'}[era])
 
 

@@ -71,19 +71,19 @@ class Elicitation(Events):
         self.server.result(call['id'], 'eu')
         self.assertEqual(self.rest(plain), ([], 'eu'))
 
-    def test_inbox_that_is_first_wins_and_the_client_is_told(self):
+    def test_inbox_that_is_first_wins_and_the_client_is_notified(self):
         session = self.begin_with(FORM)
         stream, request, call = self.approve(session)
         self.server.decide(call, False, reason='no')
-        (_, told), (_, answer) = self.events(stream)
-        self.assertEqual((told['method'], told['params']['requestId']),
+        (_, notice), (_, answer) = self.events(stream)
+        self.assertEqual((notice['method'], notice['params']['requestId']),
                          ('notifications/cancelled', request['id']))
         self.assertIn('deny', answer['result']['content'][0]['text'])
         self.respond(session, request, action='accept', content={'approved': True})
         settled = self.server.get(f'/api/pending/{call["id"]}').json
         self.assertFalse(settled['decision']['approved'], 'the first answer counts')
 
-    def test_client_that_is_first_wins_and_the_inbox_is_told(self):
+    def test_client_that_is_first_wins_and_the_inbox_is_notified(self):
         session = self.begin_with(FORM)
         stream, request = self.question(session)
         self.respond(session, request, action='accept', content={'answer': 'eu'})
@@ -144,8 +144,8 @@ class Elicitation(Events):
     def test_page_is_opened_and_answered_there(self):
         session = self.begin_with(PAGE)
         stream, request, call = self.approve(session)
-        asked = request['params']
-        self.assertEqual((asked['mode'], asked['elicitationId'], asked['url']), (
+        params = request['params']
+        self.assertEqual((params['mode'], params['elicitationId'], params['url']), (
             'url', call['id'], f'http://127.0.0.1:{self.server.port}/a/{call["id"]}'))
         self.respond(session, request, action='accept')
         self.waiting(1)
@@ -158,10 +158,10 @@ class Elicitation(Events):
         session = self.begin_with(FORM)
         made = self.ask('tools/call', headers={'Mcp-Session-Id': session}, name='ask_human',
                         arguments={'question': 'Which?'}, task={})
-        task = self.said(made)['result']['task']['taskId']
+        task = self.last_message(made)['result']['task']['taskId']
         self.server.restart()
-        state = self.said(self.ask('tasks/get', headers={'Mcp-Session-Id': session},
-                                   taskId=task))['result']
+        state = self.last_message(self.ask('tasks/get', headers={'Mcp-Session-Id': session},
+                                           taskId=task))['result']
         self.assertEqual(state['status'], 'input_required')
         stream = self.begin_stream('tasks/result', session, taskId=task)
         (_, request), = self.events(stream, 1)
@@ -213,8 +213,8 @@ class OfTheExtension(Events):
         task = self.create()
         self.server.restart()
         state = self.get(task)
-        asked = state['inputRequests']['answer']
-        self.assertEqual((state['status'], asked['method'], asked['params']['mode']),
+        request = state['inputRequests']['answer']
+        self.assertEqual((state['status'], request['method'], request['params']['mode']),
                          ('input_required', 'elicitation/create', 'form'))
         self.update(task, other={'action': 'cancel'})
         self.assertEqual(self.get(task)['status'], 'input_required')

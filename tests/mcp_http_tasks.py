@@ -19,12 +19,12 @@ class Tasks(Mcp):
     """2025-11-25."""
 
     def result(self, method, client=None, **params):
-        answer = self.said(self.ask(method, client=client, **params))
+        answer = self.last_message(self.ask(method, client=client, **params))
         self.assertIn('result', answer, answer)
         return answer['result']
 
     def fault(self, method, client=None, **params):
-        error = self.said(self.ask(method, client=client, **params))['error']
+        error = self.last_message(self.ask(method, client=client, **params))['error']
         return error['code'], error['message']
 
     def create(self, client=None, ttl=60_000, name='ask_human', **arguments):
@@ -65,7 +65,7 @@ class Tasks(Mcp):
         self.assertEqual(answer['_meta']['io.modelcontextprotocol/related-task'],
                          {'taskId': task['taskId']})
 
-    def test_waiting_for_the_result_is_told_of_the_change(self):
+    def test_waiting_for_the_result_is_notified_of_the_change(self):
         task = self.create(name='approve', tool_name='Bash', input={'command': 'ls'})
         stream = self.begin_stream('tasks/result', taskId=task['taskId'])
         call, = self.waiting()
@@ -190,9 +190,9 @@ class Extension(Mcp):
         self.assertEqual((got['status'], 'result' in got), ('cancelled', False))
 
     def test_client_without_the_extension_is_answered_at_once(self):
-        asked = self.result('tools/call', 'ask_human', meta=META, name='ask_human',
-                            arguments={'question': 'x'})
-        self.assertEqual(asked['resultType'], 'complete')
+        result = self.result('tools/call', 'ask_human', meta=META, name='ask_human',
+                             arguments={'question': 'x'})
+        self.assertEqual(result['resultType'], 'complete')
         task = self.create()
         for method in ('tasks/get', 'tasks/update', 'tasks/cancel'):
             refused = self.modern(method, task['taskId'], meta=META, taskId=task['taskId'])

@@ -75,7 +75,7 @@ scopes = ["read"]
         """A call of a tool of the agent, as an external agent makes it; its id."""
         if not getattr(self, 'session', None):
             self.session = self.server.create(agent='ops')['id']
-            self.heard = 0
+            self.outcomes_seen = 0
         made = self.server.post(f'/api/sessions/{self.session}/calls',
                                 {'tool': f'mcp:s:{tool}', 'arguments': arguments})
         self.assertStatus(made, 202)
@@ -83,13 +83,13 @@ scopes = ["read"]
 
     def outcome(self, *_):
         """The newest message of the session that has the outcome of a call."""
-        def told():
+        def outcomes():
             found = [one['parts'][0]['text'] for one in self.server.messages(self.session)
                      if one['role'] == 'user']
-            return found if len(found) > self.heard else None
+            return found if len(found) > self.outcomes_seen else None
 
-        found = wait_for(told, 30, 'the outcome')
-        self.heard = len(found)
+        found = wait_for(outcomes, 30, 'the outcome')
+        self.outcomes_seen = len(found)
         return found[-1]
 
     def log(self):
@@ -178,14 +178,14 @@ class Calls(Servers):
         tasks = f'/api/sessions/{self.session}/tasks'
         task = wait_for(lambda: self.server.items(tasks), 20, 'its session')[0]
 
-        def told():
+        def progress():
             return [one['data']['payload'] for one in self.server.events(task['sessionID'])
                     if one['type'] == 'progressed']
-        wait_for(lambda: told() and told()[-1]['progress'] == 500, 20, 'the newest step')
+        wait_for(lambda: progress() and progress()[-1]['progress'] == 500, 20, 'the newest step')
         (self.folder / 'end').write_text('now')
         self.assertIn('is: steps done', self.outcome(call))
-        self.assertEqual(told()[0], {'progress': 1, 'total': 500, 'message': 'step 1'})
-        self.assertLess(len(told()), 20, 'at most one a second')
+        self.assertEqual(progress()[0], {'progress': 1, 'total': 500, 'message': 'step 1'})
+        self.assertLess(len(progress()), 20, 'at most one a second')
 
     def test_resources_and_prompts_are_tools(self):
         self.serve(self.program(message_bytes=100_000))
@@ -276,7 +276,7 @@ class Tasks(Servers):
 class Questions(Servers):
     def ask(self, tool='ask', **more):
         self.serve(self.program(ask='"none"', **more))
-        self.asked = self.call(tool)
+        self.task_id = self.call(tool)
         return self.waiting()
 
     def test_question_of_a_server_is_answered_by_a_person(self):
@@ -289,7 +289,8 @@ class Questions(Servers):
                          'the question again')[0]
         self.assertIn('The answer does not fit', again['message'])
         self.assertStatus(self.server.decide(again, True, content={'name': 'Ann'}), 200)
-        self.assertIn('{"action": "accept", "content": {"name": "Ann"}}', self.outcome(self.asked))
+        self.assertIn('{"action": "accept", "content": {"name": "Ann"}}',
+                      self.outcome(self.task_id))
         self.assertEqual(self.log().count('call ask {}'), 1)
 
     def test_model_answers_a_server_after_approval(self):
@@ -297,10 +298,10 @@ class Questions(Servers):
         self.assertEqual(call['reason'], 'elicitation')
         self.assertIn('[user] Say hello.', call['message'])
         self.server.decide(call, True)
-        self.assertIn('"role": "assistant"', self.outcome(self.asked))
-        self.asked = self.call('sample')
+        self.assertIn('"role": "assistant"', self.outcome(self.task_id))
+        self.task_id = self.call('sample')
         self.server.decide(self.waiting(), False)
-        self.assertIn('a person has declined the request', self.outcome(self.asked))
+        self.assertIn('a person has declined the request', self.outcome(self.task_id))
 
     def test_sampling_is_refused_unless_it_is_configured(self):
         self.serve(self.program(ask='"none"'))
@@ -309,20 +310,20 @@ class Questions(Servers):
     def test_denial_declines(self):
         call = self.ask()
         self.server.decide(call, False, reason='no')
-        self.assertIn('{"action": "decline"}', self.outcome(self.asked))
+        self.assertIn('{"action": "decline"}', self.outcome(self.task_id))
 
     def test_address_is_text_for_a_person(self):
         call = self.ask('visit')
         self.assertIn('https://sign-in.example/start?x=1', call['message'])
         self.server.decide(call, True)
-        self.assertIn('{"action": "accept"}', self.outcome(self.asked))
+        self.assertIn('{"action": "accept"}', self.outcome(self.task_id))
 
     def test_cancel_and_expiry_reach_the_server(self):
         self.ask(answer_limit='"1h"')
-        self.assertStatus(self.server.post(f'/api/tasks/{self.asked}/cancel'), 204)
+        self.assertStatus(self.server.post(f'/api/tasks/{self.task_id}/cancel'), 204)
         wait_for(lambda: 'answered {"action": "cancel"}' in self.log(), 20, 'the answer')
         wait_for(lambda: 'cancelled' in self.log(), 20, 'the cancellation')
-        self.assertIn('was cancelled', self.outcome(self.asked))
+        self.assertIn('was cancelled', self.outcome(self.task_id))
         expires = self.call('ask')
         self.waiting()
         self.server.advance(3601)
@@ -333,14 +334,15 @@ class Questions(Servers):
         call = self.ask()
         self.server.restart()
         self.server.decide(call, True, content={'name': 'Ann'})
-        self.assertIn('{"action": "accept", "content": {"name": "Ann"}}', self.outcome(self.asked))
+        self.assertIn('{"action": "accept", "content": {"name": "Ann"}}',
+                      self.outcome(self.task_id))
         self.assertEqual(self.log().count('call ask {}'), 2)
 
     def test_answer_after_a_kill_repeats_nothing_else(self):
         call = self.ask('ask_once')
         self.server.restart()
         self.server.decide(call, True, content={'name': 'Ann'})
-        self.assertIn('unknown', self.outcome(self.asked))
+        self.assertIn('unknown', self.outcome(self.task_id))
         self.assertEqual(self.log().count('call ask_once {}'), 1)
 
 
@@ -358,26 +360,26 @@ class Stateless(Servers):
 
     def test_sampling_is_approved_and_answered_by_the_model(self):
         self.serve(self.program('stateless', ask='"none"', sampling='"ask"'))
-        asked = self.call('sample')
+        task = self.call('sample')
         call = self.waiting()
         self.assertIn('[user] Say hello.', call['message'])
         self.assertEqual(call['reason'], 'elicitation')
         self.server.restart()
         self.server.decide(call, True)
-        self.assertIn('["mine", {"role": "assistant"', self.outcome(asked))
-        asked = self.call('sample')
+        self.assertIn('["mine", {"role": "assistant"', self.outcome(task))
+        task = self.call('sample')
         self.server.decide(self.waiting(), False)
-        self.assertIn('a person has declined the request', self.outcome(asked))
+        self.assertIn('a person has declined the request', self.outcome(task))
 
     def test_question_survives_a_kill_of_both_sides(self):
         self.serve(self.program('stateless', ask='"none"'))
-        asked = self.call('ask_once')
+        task = self.call('ask_once')
         call = self.waiting()
         self.assertIn('Who are you?', call['message'])
         self.server.restart()
         self.server.decide(call, True, content={'name': 'Ann'})
         self.assertIn('["mine", {"action": "accept", "content": {"name": "Ann"}}]',
-                      self.outcome(asked))
+                      self.outcome(task))
 
 
 class StatelessHttp(Servers):
@@ -514,11 +516,11 @@ class Others(Servers):
         return tool
 
     def check_question(self):
-        asked = self.call(self.listed('trigger-elicitation-request'))
+        task = self.call(self.listed('trigger-elicitation-request'))
         call = self.waiting()
         self.assertIn('Please provide inputs', call['message'])
         self.server.decide(call, True, content={'name': 'Ann', 'check': True})
-        self.assertIn('Name: Ann', self.outcome(asked))
+        self.assertIn('Name: Ann', self.outcome(task))
         visited = self.call(self.listed('trigger-url-elicitation'), url='https://a.example/x')
         call = self.waiting()
         self.assertIn('https://a.example/x', call['message'])

@@ -21,8 +21,9 @@ class Guarded(Handler):
     def mcp(self, body):
         peer = self.server
         token = (self.headers['Authorization'] or '').removeprefix('Bearer ')
-        said = peer.ask('/token/introspection', token=token) if token else {}
-        valid = said.get('active') and said['aud'] == f'{peer.url}/mcp' and said['scope'] == 'read'
+        claims = peer.ask('/token/introspection', token=token) if token else {}
+        valid = (claims.get('active') and claims['aud'] == f'{peer.url}/mcp'
+                 and claims['scope'] == 'read')
         peer.token = token if valid else None
         if valid:
             peer.tokens.add(token)

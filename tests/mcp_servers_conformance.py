@@ -56,10 +56,10 @@ def call_each(server):
         arguments = {name: VALUES.get(one.get('type'), 'x') for name, one in properties.items()}
         server.post(f'/api/sessions/{session}/calls',
                     {'tool': tool['name'], 'arguments': arguments})
-        wait_for(lambda count=count: told(server, session, count), 20, tool['name'])
+        wait_for(lambda count=count: has_results(server, session, count), 20, tool['name'])
 
 
-def told(server, session, count):
+def has_results(server, session, count):
     for call in server.items('/async-tool/pending?project=default&status=waiting'):
         server.decide(call, True, content={})
     return len([one for one in server.messages(session) if one['role'] == 'user']) >= count

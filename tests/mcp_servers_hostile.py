@@ -125,12 +125,12 @@ class Hostile(mcp_servers.Servers):
     def test_sampling_without_end_ends(self):
         self.start(sampling='"ask"')
         task = self.call('samples')
-        asked = set()
+        questions = set()
         for _ in range(10):
             call = wait_for(lambda: next((one for one in self.server.items(
                 '/async-tool/pending?project=default&status=waiting')
-                if one['id'] not in asked), None), 20, 'a request')
-            asked.add(call['id'])
+                if one['id'] not in questions), None), 20, 'a request')
+            questions.add(call['id'])
             self.server.decide(call, True)
         self.assertIn('a call may ask at most 10 questions', self.outcome(task))
 

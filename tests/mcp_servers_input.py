@@ -8,7 +8,7 @@ from dormouse import main, wait_for
 class TaskInput(mcp_servers.Servers):
     def check(self, how, answered):
         self.serve(self.program(how, ask='"none"'))
-        asked = self.call('quiz')
+        task = self.call('quiz')
         call = self.question()
         self.assertIn('Who are you?', call['message'])
         self.assertEqual(call['form']['required'], ['name'])
@@ -17,7 +17,7 @@ class TaskInput(mcp_servers.Servers):
         again = self.question(but=call)
         self.assertIn('does not fit', again['message'])
         self.server.decide(again, True, content={'name': 'Ann'})
-        self.assertIn(answered, self.outcome(asked))
+        self.assertIn(answered, self.outcome(task))
         self.assertEqual(self.log().count('call quiz {}'), 1, 'the task continues')
 
     def test_request_of_the_server_is_answered(self):

@@ -61,13 +61,13 @@ class SignInHandler(Handler):
             if form['refresh_token'] != peer.refresh:
                 return self.answer(400, {'error': 'invalid_grant'})
         else:
-            asked = peer.codes.pop(form['code'], {})
+            grant = peer.codes.pop(form['code'], {})
             digest = hashlib.sha256(form['code_verifier'].encode()).digest()
             proof = base64.urlsafe_b64encode(digest).decode().rstrip('=')
-            if (asked.get('code_challenge'), asked.get('redirect_uri'), asked.get('client_id')) != (
+            if (grant.get('code_challenge'), grant.get('redirect_uri'), grant.get('client_id')) != (
                     proof, form['redirect_uri'], form['client_id']):
                 return self.answer(400, {'error': 'invalid_grant'})
-            peer.scope = asked.get('scope', '')
+            peer.scope = grant.get('scope', '')
         number = len(peer.grants)
         peer.token, peer.refresh = f'token-{number}', f'refresh-{number}'
         self.answer(200, {'access_token': peer.token, 'refresh_token': peer.refresh,

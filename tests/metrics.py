@@ -18,13 +18,13 @@ LABEL = re.compile(r'([a-z_]+)="((?:[^"\\\n]|\\[\\"n])*)"(?:,|$)')
 def parse(text):
     """Returns {(name, labels as sorted pairs): value}. Fails on anything the format does not allow.
     """
-    values, types, told, family = {}, {}, set(), None
+    values, types, described, family = {}, {}, set(), None
     assert text.endswith('\n')
     for line in text[:-1].split('\n'):
         if line.startswith('# HELP '):
             family = line.split(' ')[2]
-            assert family not in told, f'{family} stands twice'
-            told.add(family)
+            assert family not in described, f'{family} stands twice'
+            described.add(family)
         elif line.startswith('# TYPE '):
             _, _, name, kind = line.split(' ')
             assert name == family and kind in ('counter', 'gauge', 'histogram'), line

@@ -64,7 +64,7 @@ class Nodes(Database):
             again = server.post(f'/api/sessions/{session}/redactions', {'messageID': message})
             self.assertEqual(again.json, done.json)
             self.assertEqual(server.prompt(session, 'next').status, 200)
-            self.assertEqual(server.said(session), 'You said: next')
+            self.assertEqual(server.last_text(session), 'You said: next')
         types = [e['type'] for e in self.b.events(session)]
         self.assertEqual(types.count('redacted'), 2)
 
@@ -76,10 +76,10 @@ class Nodes(Database):
         self.assertEqual(self.a.result(call['id'], 'other').status, 409)
         for server in (self.a, self.b):
             server.at_rest(session)
-            self.assertEqual(server.said(session), 'deploy A: live')
+            self.assertEqual(server.last_text(session), 'deploy A: live')
         self.b.prompt(session, 'hello')
         self.a.at_rest(session)
-        self.assertEqual(self.a.said(session), 'You said: hello')
+        self.assertEqual(self.a.last_text(session), 'You said: hello')
 
     def test_result_wakes_who_waits_on_the_other_server(self):
         session = self.a.create('deploy A')['id']
@@ -260,9 +260,9 @@ class Clocks(Database):
             self.assertEqual(server.result(call['id'], 'live').status, 200)
         due = behind.create('deploy C within 500ms')['id']
         wait_for(lambda: not ahead.open_calls(due), 20, 'its deadline')
-        said = [server.tail() for server in (ahead, behind)]
-        self.assertIn(" s ahead of the database's", said[0])
-        self.assertIn(" s behind the database's", said[1])
+        logs = [server.tail() for server in (ahead, behind)]
+        self.assertIn(" s ahead of the database's", logs[0])
+        self.assertIn(" s behind the database's", logs[1])
         for server in (ahead, behind, right):
             server.at_rest(session)
             self.assertEqual(server.term(), 0)
@@ -336,15 +336,15 @@ class Ruled(Database):
 
     def test_rule_of_one_answers_on_the_other_until_it_is_revoked(self):
         a, b = self.both()
-        asked = lambda server: server.open_calls(server.create('deploy shop', agent='ops')['id'])
-        call, = asked(a)
+        ask = lambda server: server.open_calls(server.create('deploy shop', agent='ops')['id'])
+        call, = ask(a)
         self.assertEqual(a.decide(call, True, rule={'scope': 'project'}).status, 200)
         rule = a.get('/api/rules')['items'][0]['id']
         wait_for(lambda: b.get('/api/rules')['items'], SOON_S, 'the rule on B')
-        self.assertEqual(asked(b), [], 'the rule answered')
+        self.assertEqual(ask(b), [], 'the rule answered')
         self.assertEqual(a.delete('/api/rules/' + rule).status, 204)
         wait_for(lambda: not b.get('/api/rules')['items'], SOON_S, 'no rule on B')
-        self.assertEqual(len(asked(b)), 1)
+        self.assertEqual(len(ask(b)), 1)
         self.assertEqual([a.term(), b.term()], [0, 0])
 
 

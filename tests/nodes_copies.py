@@ -55,7 +55,7 @@ class Copies(Database):
         self.release(second)
         wait_for(lambda: not self.held(copy), what='the release on the other server')
         copy.at_rest(self.waiting)
-        self.assertEqual(copy.said(self.waiting), 'deploy A: live')
+        self.assertEqual(copy.last_text(self.waiting), 'deploy A: live')
         wait_for(lambda: copy.open_calls(fresh), what='the call of the new session')
         copy.restart()
         self.assertFalse(self.held(copy), 'also after a restart')
@@ -123,7 +123,7 @@ class DoctorOfDatabase(Database):
         self.primary.configure("synchronous_standby_names = ''")
         wait_for(lambda: 'than are connected' not in self.doctor(), what='the setting')
 
-    def test_role_without_the_right_is_told_which(self):
+    def test_role_without_the_right_gets_its_name(self):
         standby = self.primary.standby()
         self.addCleanup(standby.end)
         self.primary.run('CREATE ROLE plain LOGIN', 'GRANT CREATE ON DATABASE postgres TO plain')

@@ -73,7 +73,7 @@ class Places(Nodes):
         session = self.create(self.a)
         self.assertEqual(self.b.session(session)['node'], 'a')
         self.assertEqual(self.b.prompt(session, 'two').status, 200)
-        self.assertEqual(self.a.said(session), 'You said: two (3 messages)')
+        self.assertEqual(self.a.last_text(session), 'You said: two (3 messages)')
         self.assertEqual((len(self.prompts('a')), self.prompts('b')), (2, []))
 
     def test_session_waits_for_its_server(self):
@@ -91,7 +91,8 @@ class Places(Nodes):
         self.assertIn('"a", which does not run', blocked[0]['why'])
         self.assertIn(f'dormouse move {session} --to b', blocked[0]['next'])
         self.a.start()
-        wait_for(lambda: self.a.said(session) == 'You said: two (3 messages)', what='the answer')
+        wait_for(lambda: self.a.last_text(session) == 'You said: two (3 messages)',
+                 what='the answer')
         wait_for(lambda: self.b.get(f'/api/explain/{session}')['waitsFor'] is None,
                  what='the server A in the answers of B')
 
@@ -112,7 +113,7 @@ class Places(Nodes):
         self.assertEqual(self.b.post(f'/api/sessions/{session}/cancel', {}).status, 200)
         self.b.at_rest(session)
         self.assertEqual(self.b.prompt(session, 'two').status, 200)
-        self.assertIn('You said: two', self.b.said(session))
+        self.assertIn('You said: two', self.b.last_text(session))
 
     def test_sleeping_session_moves_between_live_servers(self):
         session = self.create(self.a)

@@ -28,7 +28,7 @@ class ReadOnly(Database):
         wait_for(lambda: server.get('/readyz').status == 200, what='ready again')
         wait_for(lambda: server.result(call['id'], 'live').status == 200, what='the write')
         server.at_rest(session)
-        self.assertEqual(server.said(session), 'deploy A: live')
+        self.assertEqual(server.last_text(session), 'deploy A: live')
 
     def test_servers_are_not_ready_until_it_takes_writes(self):
         a, b = self.server(), self.server()

@@ -357,7 +357,7 @@ class Text(Pair):
         self.write(len(PIECES))
         frames = reader.until(lambda f: f.event == 'turn_ended')
         self.assertNotIn('delta', [f.event for f in frames])
-        self.assertEqual(self.b.said(self.session), TEXT)
+        self.assertEqual(self.b.last_text(self.session), TEXT)
 
     def test_reply_without_notifications(self):
         self.start(notified=False)
@@ -461,8 +461,8 @@ class OverRedis(Pair):
         wrong = self.configured(text, env={'SIGNAL': f'redis://:{PASSWORD}x@127.0.0.1:{port}/0'})
         concern, = wait_for(lambda: self.concern(wrong), LATE_S, 'the concern')
         self.assertIn('WRONGPASS', concern['why'])
-        said = wrong.get('/api/doctor').raw + wrong.get('/api/config').raw
-        self.assertNotIn(PASSWORD.encode(), said)
+        answers = wrong.get('/api/doctor').raw + wrong.get('/api/config').raw
+        self.assertNotIn(PASSWORD.encode(), answers)
         self.assertEqual(wrong.term(), 0)
         for server in (self.a, wrong):
             self.assertNotIn(PASSWORD, server.log.read_text())
@@ -489,18 +489,18 @@ class RedisRefused(Database):
                       'signal = "redis"\nsignal_url_env = "SIGNAL"',
                       'index = ["rediss://redis.example.org"]',
                       'index_url_env = "SIGNAL"'):
-            for said in self.check(lines, secret):
-                self.assertIn('rediss://', said)
-                self.assertIn('stunnel', said)
+            for warning in self.check(lines, secret):
+                self.assertIn('rediss://', warning)
+                self.assertIn('stunnel', warning)
 
     def test_missing_or_malformed_address(self):
-        for said in self.check('signal = "redis"'):
-            self.assertIn('set signal_url, or signal_url_env if it has a password', said)
-        for said in self.check(f'signal = "redis"\nsignal_url = "redis://:{PASSWORD}@h"'):
-            self.assertIn('signal_url_env', said)
-        for said in self.check('signal = "redis"\nsignal_url_env = "SIGNAL"',
-                               {'SIGNAL': f'http://:{PASSWORD}@h'}):
-            self.assertIn('SIGNAL', said)
+        for error in self.check('signal = "redis"'):
+            self.assertIn('set signal_url, or signal_url_env if it has a password', error)
+        for error in self.check(f'signal = "redis"\nsignal_url = "redis://:{PASSWORD}@h"'):
+            self.assertIn('signal_url_env', error)
+        for error in self.check('signal = "redis"\nsignal_url_env = "SIGNAL"',
+                                {'SIGNAL': f'http://:{PASSWORD}@h'}):
+            self.assertIn('SIGNAL', error)
 
 
 if __name__ == '__main__':

@@ -54,10 +54,10 @@ class Upgrade(Database):
 
     def test_new_database_waits_for_nothing(self):
         self.assertEqual(self.stored('write_version'), self.known)
-        said = self.upgrade()
-        self.assertEqual(said.returncode, 0, said.stderr)
-        self.assertIn('finished: nothing waits', said.stdout)
-        self.assertIn(f'knows up to format {self.known}', said.stdout)
+        done = self.upgrade()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('finished: nothing waits', done.stdout)
+        self.assertIn(f'knows up to format {self.known}', done.stdout)
         wait_for(lambda: self.a.get('/api/nodes')['items'][0]['format'] == self.known, LATE_S,
                  'the first heartbeat')
         self.assertEqual(self.a.get('/api/doctor')['storeFormat'],
@@ -121,9 +121,9 @@ class Upgrade(Database):
         self.assertIn('by a newer release', self.upgrade().stdout)
         self.assertEqual(run('verify', '--store', self.url()).returncode, 0)
         self.set('write_version', self.known + 1)
-        said = self.refusal(self.url(), '--relaxed')
-        self.assertIn(f'is written in format {self.known + 1}', said)
-        self.assertIn('use the release of the servers that work on it', said)
+        output = self.refusal(self.url(), '--relaxed')
+        self.assertIn(f'is written in format {self.known + 1}', output)
+        self.assertIn('use the release of the servers that work on it', output)
         for refused in (self.upgrade(), self.upgrade('--finish')):
             self.assertNotEqual(refused.returncode, 0)
             self.assertIn(f'is written in format {self.known + 1}', refused.stderr)
@@ -132,13 +132,13 @@ class Upgrade(Database):
 
 class WrongPlace(Database):
     def test_only_a_database_is_upgraded_so(self):
-        said = run('upgrade', '--finish')
-        self.assertEqual(said.returncode, 2, said.stderr)
-        self.assertIn('--store', said.stderr)
-        said = run('upgrade', '--finish', '--store', 'sqlite')
-        self.assertIn('a data directory is upgraded at the start of its server', said.stderr)
-        said = run('upgrade', '--store', self.url())
-        self.assertIn('has no store', said.stderr)
+        done = run('upgrade', '--finish')
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn('--store', done.stderr)
+        done = run('upgrade', '--finish', '--store', 'sqlite')
+        self.assertIn('a data directory is upgraded at the start of its server', done.stderr)
+        done = run('upgrade', '--store', self.url())
+        self.assertIn('has no store', done.stderr)
         self.assertFalse(self.exists())
 
 

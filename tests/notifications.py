@@ -34,9 +34,9 @@ on = ["gate_asked", "expired"]
         self.addCleanup(self.service.close)
         folder = tempfile.mkdtemp(prefix='dormouse-tell-')
         script = pathlib.Path(folder) / 'tell.sh'
-        script.write_text('#!/bin/sh\ncat >> "$0.told"\n')
+        script.write_text('#!/bin/sh\ncat >> "$0.notified"\n')
         script.chmod(0o755)
-        self.told = pathlib.Path(str(script) + '.told')
+        self.notified = pathlib.Path(str(script) + '.notified')
         self.more = self.more.replace('FOLDER', folder)
         self.serve(self.receiver.url + '/done')
 
@@ -66,9 +66,10 @@ on = ["gate_asked", "expired"]
         self.assertNotIn(b'<!here>', shown.raw)
         self.assertStatus(self.server.get('/a/x'), 404)
         self.assertEqual(len(self.server.open_calls(session)), 1)
-        said = json.loads(eventually(lambda: self.told.exists() and self.told.read_text(), 'told'))
+        body = json.loads(eventually(
+            lambda: self.notified.exists() and self.notified.read_text(), 'the notification'))
         self.assertEqual(
-            (said['event'], said['reason'], said['tool'], said['pendingID']),
+            (body['event'], body['reason'], body['tool'], body['pendingID']),
             ('gate_asked', 'approval', 'deploy', call['id']),
         )
         self.in_state('delivered', 2)
@@ -94,7 +95,7 @@ url_env = "S_SLACK"
 '''
     env = {'S_SLACK': 'RECEIVER/slack/secret-path'}
 
-    def told(self, n):
+    def texts(self, n):
         return [json.loads(r['body'])['text'] for r in self.receiver.wait(n)]
 
     def types(self, session):
@@ -106,23 +107,23 @@ url_env = "S_SLACK"
         for n in 1, 2:
             self.in_state('delivered', n)  # else another server sends it, 20 s later
             self.server.advance(60)
-        first, second, third = self.told(3)
+        first, second, third = self.texts(3)
         self.assertTrue(first.startswith('Approval wanted: '), first)
         for text in second, third:
             self.assertTrue(text.startswith('Still waiting: '), text)
             self.assertIn(f'/a/{call["id"]}', text)
         self.assertStatus(self.server.decide(call, False), 200)
         self.server.at_rest(session)
-        told = self.types(session).count('reminded')
+        reminded = self.types(session).count('reminded')
         self.server.advance(600)  # past the next reminder
-        self.assertEqual(self.types(session).count('reminded'), told)
-        self.assertEqual(len(self.receiver.received), 1 + told)
+        self.assertEqual(self.types(session).count('reminded'), reminded)
+        self.assertEqual(len(self.receiver.received), 1 + reminded)
 
     def test_reminders_survive_a_crash_missed_ones_merge(self):
         session = self.server.create('ask How many?')['id']
         self.in_state('delivered', 1)
         self.server.restart(down=600)
-        asked, reminder = self.told(2)
+        first, reminder = self.texts(2)
         self.assertTrue(reminder.startswith('Still waiting: '), reminder)
         self.assertIn('How many?', reminder)
         self.in_state('delivered', 2)
@@ -135,7 +136,7 @@ url_env = "S_SLACK"
     def test_gate_without_reminders_uses_the_servers(self):
         session = self.server.create('approve X')['id']  # its gate has no reminders
         (call,) = self.server.open_calls(session)
-        self.told(1)
+        self.texts(1)
         self.server.advance(600)
         eventually(lambda: 'reminded' in self.types(session), 'the reminder of [server]')
         self.assertStatus(self.server.decide(call, True), 200)

@@ -249,12 +249,12 @@ slack = "U4"
     def setUp(self):
         super().setUp()
         self.slack = Slack()
-        self.told = []
+        self.replies = []
         self.receiver.answer = self.answer
 
     def answer(self, got):
         if got['path'] == '/respond':
-            self.told.append(json.loads(got['body']))
+            self.replies.append(json.loads(got['body']))
             return 200, {}, b'ok'
         return self.slack(got)
 
@@ -288,9 +288,9 @@ slack = "U4"
             )
 
     def hears(self, part, count=1):
-        eventually(lambda: len(self.told) >= count, 'words to the person')
-        self.assertEqual(self.told[-1]['response_type'], 'ephemeral')
-        self.assertIn(part, self.told[-1]['text'])
+        eventually(lambda: len(self.replies) >= count, 'words to the person')
+        self.assertEqual(self.replies[-1]['response_type'], 'ephemeral')
+        self.assertIn(part, self.replies[-1]['text'])
 
     def receipt(self, call):
         return self.server.get(f'/async-tool/pending/{call["id"]}')['receipt']
@@ -333,7 +333,7 @@ slack = "U4"
         winner = self.receipt(call)['by']['name']
         self.assertIn(winner, ('alice', 'bob'))
         self.hears(f'It was {winner} who answered')
-        self.assertEqual(len(self.told), 1)
+        self.assertEqual(len(self.replies), 1)
 
     def test_press_without_right_decides_nothing(self):
         call = self.ask()
@@ -364,7 +364,7 @@ slack = "U4"
         self.server.advance(301)
         self.assertProblem(self.send(body, good), 401, 'stale_signature')
         self.assertEqual(self.receipt(call), None)
-        self.assertEqual(self.told, [])
+        self.assertEqual(self.replies, [])
 
     def test_other_and_malformed_payloads_do_nothing(self):
         call = self.ask()
@@ -385,7 +385,7 @@ slack = "U4"
         self.press('U9', 'approve', value, response_url='file:///etc/passwd')
         self.press('U9', 'approve', value)
         self.hears('belongs to no')
-        self.assertEqual(len(self.told), 1)
+        self.assertEqual(len(self.replies), 1)
 
 
 class Hanging(Notified):

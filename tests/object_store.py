@@ -90,7 +90,7 @@ class Unwilling(Verifying):
 
     def answer(self):
         self.rfile.read(int(self.headers.get('Content-Length') or 0))
-        self.server.asked.set()
+        self.server.requested.set()
         if self.server.hangs:
             self.server.released.wait(60)
         self.reply(503, b'<Error><Code>SlowDown</Code></Error>')
@@ -107,7 +107,7 @@ class Peer(http.server.ThreadingHTTPServer):
 
     def __init__(self, handler, port=0):
         super().__init__(('127.0.0.1', port), handler)
-        self.asked, self.released = threading.Event(), threading.Event()
+        self.requested, self.released = threading.Event(), threading.Event()
         self.port = self.server_address[1]
         threading.Thread(target=self.serve_forever, daemon=True).start()
 

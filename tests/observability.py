@@ -127,8 +127,8 @@ class Prometheus:
 
     def listens(self):
         assert self.process.poll() is None, self.log()
-        said = re.search(r'msg="Listening on" address=127\.0\.0\.1:(\d+)', self.log())
-        return said and int(said[1])
+        match = re.search(r'msg="Listening on" address=127\.0\.0\.1:(\d+)', self.log())
+        return match and int(match[1])
 
     def get(self, path):
         with contextlib.closing(

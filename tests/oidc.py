@@ -133,22 +133,22 @@ class SignIn(World):
     def test_redirect_has_state_nonce_and_challenge(self):
         self.provider()
         page = self.start()
-        asked = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(page.location).query))
+        query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(page.location).query))
         self.assertEqual(
-            {name: asked[name] for name in
+            {name: query[name] for name in
              ('response_type', 'client_id', 'redirect_uri', 'scope', 'code_challenge_method')},
             {'response_type': 'code', 'client_id': 'dormouse',
              'redirect_uri': self.own + '/sign-in/oidc/callback',
              'scope': 'openid profile email groups', 'code_challenge_method': 'S256'},
         )
         for name in ('state', 'nonce', 'code_challenge'):
-            self.assertRegex(asked[name], r'^[\w-]{43}$')
+            self.assertRegex(query[name], r'^[\w-]{43}$')
         header = page.headers['Set-Cookie']
         self.assertEqual({'HttpOnly', 'SameSite=Lax', 'Path=/', 'Max-Age=600'}
                          - set(header.split('; ')), set())
-        self.assertNotIn(asked['state'], header)
+        self.assertNotIn(query['state'], header)
         other = self.start(browser=Browser())
-        self.assertNotIn(asked['state'], other.location)
+        self.assertNotIn(query['state'], other.location)
 
     def test_person_of_a_group_is_signed_in_with_its_role(self):
         page = self.sign_in(self.provider(), 'alice-id', '/a/pnd_x_1_1_y?z=1')
@@ -365,15 +365,15 @@ class WrongProvider(World):
         self.begin(self.fake.issuer)
 
     def back(self, page, **more):
-        asked = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(page.location).query))
-        fields = {'code': 'c1', 'state': asked['state'], **more}
-        return asked, f'{self.own}/sign-in/oidc/callback?{urllib.parse.urlencode(fields)}'
+        query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(page.location).query))
+        fields = {'code': 'c1', 'state': query['state'], **more}
+        return query, f'{self.own}/sign-in/oidc/callback?{urllib.parse.urlencode(fields)}'
 
     def answer_with(self, *, header=None, key=b'', **more):
         """The page after the provider answered with such a token."""
-        asked, back = self.back(self.start())
+        query, back = self.back(self.start())
         claims = {'iss': self.fake.issuer, 'aud': 'dormouse', 'sub': 'alice-id',
-                  'nonce': asked['nonce'], 'iat': int(time.time()), 'exp': int(time.time()) + 300,
+                  'nonce': query['nonce'], 'iat': int(time.time()), 'exp': int(time.time()) + 300,
                   'preferred_username': 'alice', 'groups': ['approvers'], **more}
         made = token(header or {'alg': 'none'}, claims, key)
         self.fake.answers['/token'] = as_json({'access_token': 'x', 'token_type': 'Bearer',
@@ -396,7 +396,7 @@ class WrongProvider(World):
         path = '/.well-known/openid-configuration'
         good = self.fake.answers[path]
         document = json.loads(good[2])
-        for said, why in (
+        for answer, why in (
             ((200, {}, b'{"x":"' + b'y' * 300_000 + b'"}'), 'cannot be reached'),
             ((302, {'Location': self.fake.issuer + '/other'}, b''), 'status 302'),
             ((500, {}, b'<script>alert(1)</script>'), 'status 500'),
@@ -410,15 +410,15 @@ class WrongProvider(World):
             (as_json({**document, 'jwks_uri': 7}), 'that is a URL'),
         ):
             with self.subTest(why=why):
-                self.fake.answers[path] = said
+                self.fake.answers[path] = answer
                 self.assertPage(self.browser.open(self.own + '/sign-in/oidc'), 503, why)
                 self.server.advance(1)
-        self.assertNotIn('/other', [asked[0] for asked in self.fake.asked])
+        self.assertNotIn('/other', [request[0] for request in self.fake.requests])
         self.fake.answers[path] = good
         self.start()
 
     def test_answers_of_the_token_endpoint_that_are_wrong(self):
-        for said, status, why in (
+        for answer, status, why in (
             ((302, {'Location': self.fake.issuer + '/other'}, b''), 503, 'status 302'),
             ((200, {}, b'x' * 300_000), 503, 'cannot be reached'),
             ((200, {}, b'<html>'), 401, 'the answer has no id_token'),
@@ -429,18 +429,18 @@ class WrongProvider(World):
         ):
             with self.subTest(why=why):
                 _, back = self.back(self.start())
-                self.fake.answers['/token'] = said
+                self.fake.answers['/token'] = answer
                 page = self.browser.open(back)
                 self.assertPage(page, status, why)
                 self.assertNotIn('alert(1)', page.text)
                 self.server.advance(1)
-        self.assertNotIn('/other', [asked[0] for asked in self.fake.asked])
+        self.assertNotIn('/other', [request[0] for request in self.fake.requests])
         self.assertNotIn(b'hunter2', self.kept_bytes())
 
     def test_mixed_up_issuer_is_refused_before_the_code_is_sent(self):
         _, back = self.back(self.start(), iss='https://evil.test')
         self.assertPage(self.browser.open(back), 401, 'the answer is of another issuer')
-        self.assertNotIn('/token', [asked[0] for asked in self.fake.asked])
+        self.assertNotIn('/token', [request[0] for request in self.fake.requests])
 
     def test_answers_without_a_code_and_errors_of_the_provider(self):
         for fields, status, why in (
@@ -457,7 +457,7 @@ class WrongProvider(World):
                 self.assertPage(page, status, why)
                 self.assertNotIn('EVIL', page.text)
                 self.server.advance(1)
-        self.assertNotIn('/token', [asked[0] for asked in self.fake.asked])
+        self.assertNotIn('/token', [request[0] for request in self.fake.requests])
 
     def test_next_leads_to_this_server_only(self):
         for path in ('//evil.test', 'https://evil.test', '/\\evil.test', '/\t/evil.test'):

@@ -173,16 +173,16 @@ class FakeProvider:
     request's body that returns that. Keeps what was asked."""
 
     def __init__(self):
-        self.answers, self.asked = {}, []
+        self.answers, self.requests = {}, []
         fake = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def answer(self):
                 body = self.rfile.read(int(self.headers.get('Content-Length') or 0)).decode()
                 path = self.path.split('?')[0]
-                fake.asked.append((path, dict(self.headers), body))
-                said = fake.answers.get(path, (404, {}, b''))
-                status, headers, raw = said(body) if callable(said) else said
+                fake.requests.append((path, dict(self.headers), body))
+                response = fake.answers.get(path, (404, {}, b''))
+                status, headers, raw = response(body) if callable(response) else response
                 self.send_response(status)
                 for name, value in headers.items():
                     self.send_header(name, value)

@@ -52,9 +52,9 @@ class Document(Case):
 
     def test_document_has_every_route_and_no_other(self):
         paths = json.loads(DOCUMENT.read_text())['paths']
-        told = {(m.upper(), re.sub(r'\{\w+\}', '{}', p))
-                for p, item in paths.items() for m in item if m in METHODS}
-        self.assertEqual(told, set(http_contract.ROUTES))
+        documented = {(m.upper(), re.sub(r'\{\w+\}', '{}', p))
+                      for p, item in paths.items() for m in item if m in METHODS}
+        self.assertEqual(documented, set(http_contract.ROUTES))
 
     def test_document_has_every_query_parameter_and_no_other(self):
         source = (ROOT / 'src/http/resources/routes.cc').read_text()
@@ -75,9 +75,9 @@ class Document(Case):
             for method, operation in item.items():
                 parameters = [shared[p['$ref'].rsplit('/', 1)[1]] if '$ref' in p else p
                               for p in operation.get('parameters', [])]
-                told = {p['name'] for p in parameters if p['in'] == 'query'}
+                documented = {p['name'] for p in parameters if p['in'] == 'query'}
                 place = method.upper(), re.sub(r'\{\w+\}', '{}', path)
-                self.assertEqual(told, taken[place], place)
+                self.assertEqual(documented, taken[place], place)
 
     def test_document_has_every_code_and_no_other(self):
         schemas = json.loads(DOCUMENT.read_text())['components']['schemas']
@@ -124,12 +124,12 @@ class Followed(Case):
         )
         self.addCleanup(follower.wait)
         self.addCleanup(follower.kill)
-        told = []
+        received = []
         reader = threading.Thread(
-            target=lambda: [told.append(json.loads(line)) for line in follower.stdout]
+            target=lambda: [received.append(json.loads(line)) for line in follower.stdout]
         )
         reader.start()
-        seen = lambda: [one['seq'] for one in told if 'seq' in one]
+        seen = lambda: [one['seq'] for one in received if 'seq' in one]
         for call in self.server.open_calls(session['id']):
             head = self.server.session(session['id'])['seq']
             wait_for(lambda: seen()[-1:] == [head])
@@ -140,9 +140,9 @@ class Followed(Case):
         follower.kill()
         reader.join(timeout=10)
         self.assertEqual(seen(), list(range(1, head + 1)))
-        self.assertEqual([one['id'] for one in told if 'seq' in one],
+        self.assertEqual([one['id'] for one in received if 'seq' in one],
                          [str(n) for n in range(1, head + 1)])
-        self.assertGreaterEqual(len([one for one in told if 'open' in one]), 4)
+        self.assertGreaterEqual(len([one for one in received if 'open' in one]), 4)
 
 
 # ---- the contract tests through prism

@@ -88,8 +88,8 @@ class Outlive(Tools):
         tools, agent, state = self.configured()
         self.serve(tools, agent, FAKE_STATE=state)
         job = self.stubborn('terminal')
-        asked = json.dumps({'command': job})
-        session = self.server.create(f'call terminal/create {asked}', agent='fake')['id']
+        arguments = json.dumps({'command': job})
+        session = self.server.create(f'call terminal/create {arguments}', agent='fake')['id']
         self.server.at_rest(session)
         call = self.waiting()
         path = f'/api/sessions/{self.session}/calls'

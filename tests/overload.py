@@ -60,7 +60,7 @@ class Overload(Case):
             pass  # refused, or ended to free memory
         return client
 
-    def said(self, client):
+    def received(self, client):
         """Returns what the server answered before it closed, or within two seconds."""
         client.settimeout(2)
         seen = b''
@@ -88,7 +88,7 @@ class Bodies(Overload):
         clients = [self.begin(head, MIB - 1) for _ in range(200)]
         self.answered_soon()
         self.assertLess(self.resident_mib() - before, 120)
-        self.assertIn('"code":"overloaded"', self.said(clients[0]).replace('": "', '":"'))
+        self.assertIn('"code":"overloaded"', self.received(clients[0]).replace('": "', '":"'))
 
     def test_unknown_bodies_are_refused_by_their_head(self):
         self.started()
@@ -108,7 +108,7 @@ class Bodies(Overload):
             with self.subTest(path=path):
                 client = self.connected()
                 client.sendall(self.head(path, MIB, line))
-                self.assertIn(f'HTTP/1.1 {status} ', self.said(client).split('\r\n')[0] + ' ')
+                self.assertIn(f'HTTP/1.1 {status} ', self.received(client).split('\r\n')[0] + ' ')
 
     def test_with_a_token_stay_within_the_whole(self):
         self.started(f'buffer_bytes = {32 * MIB}')
@@ -117,7 +117,7 @@ class Bodies(Overload):
         clients = [self.begin(head, 4 * MIB) for _ in range(40)]
         self.answered_soon()
         self.assertLess(self.resident_mib() - before, 32 * 2.5 + 60)
-        self.assertIn(' 503 ', self.said(clients[0]).split('\r\n')[0] + ' ')
+        self.assertIn(' 503 ', self.received(clients[0]).split('\r\n')[0] + ' ')
         session = self.server.create('deploy A')
         (call,) = self.server.open_calls(session['id'])
         self.assertStatus(self.server.result(call['id'], 'x' * 100_000), 200)
@@ -143,8 +143,8 @@ class Bodies(Overload):
         self.started()
         keys = {f'key{i}': i for i in range(200)}
         call = {'type': 'tool', 'tool': 'x', 'input': keys, 'output': 1}
-        said = {'role': 'assistant', 'at': 0, 'parts': [call] * 10}
-        raw = json.dumps({'agentID': 'demo', 'messages': [said] * 200}).encode()
+        message = {'role': 'assistant', 'at': 0, 'parts': [call] * 10}
+        raw = json.dumps({'agentID': 'demo', 'messages': [message] * 200}).encode()
         self.assertGreater(len(raw), 4 * MIB)
         self.hold_up_nobody('/api/projects/default/import', raw, {201, 413})
 

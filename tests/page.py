@@ -97,7 +97,7 @@ def has_own_script_alone(case, page):
 
 
 class Page(Tools):
-    def asked(self, gate='', text='deploy A'):
+    def waiting_call(self, gate='', text='deploy A'):
         self.serve(self.command('echo "ran $(cat)"') + GATE % gate)
         self.session = self.server.create(text, agent='ops')['id']
         (call,) = self.server.open_calls(self.session)
@@ -107,7 +107,7 @@ class Page(Tools):
         return self.server.get('/async-tool/pending/' + pending)['status']
 
     def test_person_approves_with_a_comment_and_reads_the_receipt(self):
-        pending = self.asked()
+        pending = self.waiting_call()
         bob = Person(self.server, 'bob')
         page = bob.get(pending)
         self.assertIn('Deploy A?', page.text)
@@ -126,7 +126,7 @@ class Page(Tools):
         answer = bob.answer(pending, 'approve', page, comment='go\r\nahead & <b>')
         self.assertEqual((answer.status, answer.headers['Location']), (303, pending))
         self.server.at_rest(self.session)
-        self.assertEqual(self.server.said(self.session), 'deploy A: ran {"target":"A"}')
+        self.assertEqual(self.server.last_text(self.session), 'deploy A: ran {"target":"A"}')
         call = self.server.get('/async-tool/pending/' + pending).json
         self.assertEqual(call['decision']['reason'], 'go\nahead & <b>')
         self.assertEqual(call['receipt']['by'], {'type': 'token', 'name': 'bob'})
@@ -142,7 +142,7 @@ class Page(Tools):
         self.assertEqual(receipt['seq'], call['receipt']['seq'])
 
     def test_denied_call_never_runs_late_answer_names_the_decider(self):
-        pending = self.asked()
+        pending = self.waiting_call()
         bob, eve = Person(self.server, 'bob'), Person(self.server, 'eve')
         late = eve.get(pending, 'approve')
         self.assertEqual(bob.answer(pending, 'deny', comment='friday').status, 303)
@@ -153,10 +153,10 @@ class Page(Tools):
         self.assertIn('Your answer was not applied.', text)
         self.assertIn('Denied by bob at ', text)
         self.assertIn('friday', text)
-        self.assertEqual(self.server.said(self.session), 'deploy A failed: denied: friday')
+        self.assertEqual(self.server.last_text(self.session), 'deploy A failed: denied: friday')
 
     def test_first_of_many_clicks_decides(self):
-        pending = self.asked()
+        pending = self.waiting_call()
         people = [Person(self.server, f'p{i}') for i in range(6)]
         pages = [person.get(pending, 'approve') for person in people]
         statuses = []
@@ -176,7 +176,7 @@ class Page(Tools):
         self.assertEqual(types.count('submitted'), 1)
 
     def test_confirmation_is_of_decisions_alone(self):
-        pending = self.asked()
+        pending = self.waiting_call()
         bob = Person(self.server, 'bob')
         for confirm in ('x', 'answer', 'approve&confirm=deny'):
             answer = bob.client().get(f'/a/{pending}?confirm={confirm}', Cookie=bob.cookie)
@@ -192,7 +192,7 @@ class Page(Tools):
         self.assertNotIn('form', bob.get(pending, 'approve').tags)
 
     def test_get_never_decides(self):
-        pending = self.asked()
+        pending = self.waiting_call()
         bob = Person(self.server, 'bob')
         page = bob.get(pending, 'approve')
         fields = urllib.parse.urlencode({**page.hidden, 'verdict': 'approve'})
@@ -208,7 +208,7 @@ class Page(Tools):
         self.assertEqual(self.status(pending), 'waiting')
 
     def test_no_form_of_another_page_person_or_call_is_taken(self):
-        pending = self.asked()
+        pending = self.waiting_call()
         other = self.server.create('deploy B', agent='ops')['id']
         (call,) = self.server.open_calls(other)
         bob, eve = Person(self.server, 'bob'), Person(self.server, 'eve')
@@ -246,7 +246,7 @@ class Page(Tools):
         )
 
     def test_incomplete_form_changes_nothing(self):
-        pending = self.asked()
+        pending = self.waiting_call()
         bob = Person(self.server, 'bob')
         hidden = bob.get(pending, 'approve').hidden
         for fields, status in (
@@ -260,7 +260,7 @@ class Page(Tools):
         self.assertEqual(self.status(pending), 'waiting')
 
     def test_form_is_only_for_people_who_may_answer(self):
-        pending = self.asked()
+        pending = self.waiting_call()
         reader = Person(self.server, 'ro', role='read')
         for confirm in (None, 'approve'):
             page = reader.get(pending, confirm)
@@ -282,7 +282,7 @@ class Page(Tools):
         self.assertEqual(self.status(pending), 'waiting')
 
     def test_form_after_sign_out_or_revocation_is_refused(self):
-        pending = self.asked()
+        pending = self.waiting_call()
         bob = Person(self.server, 'bob')
         fields = {**bob.get(pending, 'approve').hidden, 'verdict': 'approve'}
         out = bob.client().call(
@@ -293,7 +293,7 @@ class Page(Tools):
         self.assertEqual(self.status(pending), 'waiting')
 
     def test_two_answerers_must_agree(self):
-        pending = self.asked('answerers = ["ann", "bob"]\nneed = 2')
+        pending = self.waiting_call('answerers = ["ann", "bob"]\nneed = 2')
         ann, bob, eve = (Person(self.server, name) for name in ('ann', 'bob', 'eve'))
         page = ann.get(pending, 'approve')
         self.assertIn('ann, bob; 2 must agree', page.text)
@@ -313,7 +313,7 @@ class Page(Tools):
         self.ends_with('deploy A: ran {"target":"A"}')
 
     def test_claimed_call_is_left_to_its_claimant(self):
-        pending = self.asked()
+        pending = self.waiting_call()
         ann, bob = Person(self.server, 'ann'), Person(self.server, 'bob')
         before = bob.get(pending, 'approve')
         headers = {'Cookie': ann.cookie, 'Origin': ann.own}
@@ -366,7 +366,7 @@ class Page(Tools):
         self.assertIn('<img/src=x/onerror=alert(1)>"\'&\\u{202e}gnp', after.text.lower())
 
     def test_page_is_about_the_question(self):
-        pending = self.asked()
+        pending = self.waiting_call()
         raw = Person(self.server, 'bob').raw('/a/' + pending)
         self.assertIn('<title>Deploy A?</title>', raw)
         self.assertIn('<h1>Deploy A?</h1>', raw)
@@ -378,7 +378,7 @@ class Page(Tools):
         self.assertIn('/', page.links)
 
     def test_page_edited_arguments_show_what_differs(self):
-        pending = self.asked()
+        pending = self.waiting_call()
         body = {'pendingID': pending, 'approved': True, 'arguments': {'target': 'B'}}
         self.assertEqual(self.server.post('/async-tool/decision', body).status, 200)
         self.server.at_rest(self.session)
@@ -387,7 +387,7 @@ class Page(Tools):
         self.assertIn('+ target: "B"', page.text)
 
     def test_form_decides_over_a_crash(self):
-        pending = self.asked()
+        pending = self.waiting_call()
         bob = Person(self.server, 'bob')
         page = bob.get(pending, 'approve')
         self.server.restart()

@@ -159,7 +159,7 @@ class Questions(Tools):
         self.assertEqual(page.verdicts, ['answer'])
         self.assertEqual(bob.answer(call['id'], 'answer', page, answer='4\r\n<2>').status, 303)
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'ask_human How many?: 4\n<2>')
+        self.assertEqual(self.server.last_text(session), 'ask_human How many?: 4\n<2>')
         after = bob.get(call['id'])
         self.assertIn('Answered by bob', after.text)
         self.assertIn('4\n<2>', after.text)
@@ -167,7 +167,7 @@ class Questions(Tools):
     def test_choice_is_the_answer_unless_another_one_is_written(self):
         self.server = self.demo_server()
         bob = Person(self.server, 'bob')
-        for fields, said in (
+        for fields, expected in (
             ({'choice': 'the <south>'}, 'the <south>'),
             ({'choice': 'north', 'answer': 'neither'}, 'neither'),
         ):
@@ -184,7 +184,7 @@ class Questions(Tools):
             sent = bob.send(call['id'], {**hidden, 'verdict': 'answer', **fields})
             self.assertEqual(sent.status, 303, sent)
             self.server.at_rest(session)
-            self.assertEqual(self.server.said(session), f'ask_human Where?: {said}')
+            self.assertEqual(self.server.last_text(session), f'ask_human Where?: {expected}')
 
     def demo_server(self):
         server = Server()

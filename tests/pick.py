@@ -64,9 +64,9 @@ class Lines(Cli):
         self.server.create('deploy A')
         self.assertNotIn('#', self.dm('sessions'))
         self.assertFalse(pathlib.Path(self.server.directory, 'last-lists').exists())
-        told = run('show', '#1', *self.where())
-        self.assertEqual(told.returncode, USAGE)
-        self.assertIn('is no line of the list', told.stderr)
+        done = run('show', '#1', *self.where())
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn('is no line of the list', done.stderr)
 
 
 class Pick(Cli):
@@ -228,11 +228,11 @@ class Pick(Cli):
             ('answer --json-value 7', 'which call?'),
             ('redact --title', 'which session?'),
         ):
-            told = run(*command.split(), *self.where())
-            self.assertEqual(told.returncode, USAGE, told)
-            self.assertIn(what, told.stderr)
+            done = run(*command.split(), *self.where())
+            self.assertEqual(done.returncode, USAGE, done)
+            self.assertIn(what, done.stderr)
             seen = 'dormouse pending' if 'call' in what else 'dormouse sessions'
-            self.assertIn(seen, told.stderr)
+            self.assertIn(seen, done.stderr)
 
 
 class PickFailed(Cli):

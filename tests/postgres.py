@@ -68,11 +68,11 @@ class Program:
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         timer = threading.Timer(START_LIMIT_S, self.process.kill)
         timer.start()
-        said = []
-        while not (said and says in said[-1]):
+        output = []
+        while not (output and says in output[-1]):
             line = self.process.stderr.readline()
-            assert line, f'{command[0]} did not start:\n{"".join(said)}'
-            said.append(line)
+            assert line, f'{command[0]} did not start:\n{"".join(output)}'
+            output.append(line)
         timer.cancel()
         threading.Thread(target=self.process.stderr.read, daemon=True).start()
 

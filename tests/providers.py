@@ -122,8 +122,8 @@ class WithMock(Case):
         self.server.start()
 
     def tearDown(self):
-        for asked in self.peer.requests:
-            self.assertEqual(asked['transcript'].faults, [])
+        for request in self.peer.requests:
+            self.assertEqual(request['transcript'].faults, [])
         super().tearDown()
 
     def create(self, text, **more):
@@ -145,20 +145,20 @@ class Asked:
         with Events(self.server, f'/api/sessions/{session}/events') as events:
             self.server.prompt(session, 'hello')
             frames = events.until(lambda f: f.event == 'turn_ended')
-        said = ''.join(f.data['text'] for f in frames if f.event == 'delta')
-        self.assertEqual(said, 'Hello from the mock.')
-        self.assertEqual(self.server.said(session), 'Hello from the mock.')
-        (asked,) = self.peer.requests
-        self.assertEqual(asked['path'], self.kind.path)
+        text = ''.join(f.data['text'] for f in frames if f.event == 'delta')
+        self.assertEqual(text, 'Hello from the mock.')
+        self.assertEqual(self.server.last_text(session), 'Hello from the mock.')
+        (request,) = self.peer.requests
+        self.assertEqual(request['path'], self.kind.path)
         name, value = self.kind.key_header
-        self.assertEqual(asked['headers'][name], value)
-        self.assertEqual(asked['body'].get('model', self.kind.model), self.kind.model)
-        told = asked['transcript']
+        self.assertEqual(request['headers'][name], value)
+        self.assertEqual(request['body'].get('model', self.kind.model), self.kind.model)
+        transcript = request['transcript']
         self.assertEqual(
-            [(m['role'], m['content']) for m in told.messages],
+            [(m['role'], m['content']) for m in transcript.messages],
             [('system', 'You deploy things.'), ('user', 'hello')],
         )
-        self.assertEqual(told.tools(), ['deploy'])
+        self.assertEqual(transcript.tools(), ['deploy'])
         usage = self.server.session(session)['usage']
         self.assertEqual((usage['inputTokens'], usage['outputTokens']), self.kind.usage)
 
@@ -170,16 +170,16 @@ class Asked:
         self.assertEqual(self.server.result(calls[1]['id'], 'live B')['outcome'], 'applied')
         self.assertEqual(self.server.result(calls[0]['id'], {'live': 'A'})['outcome'], 'applied')
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'Both are live.')
+        self.assertEqual(self.server.last_text(session), 'Both are live.')
         first, second = (r['transcript'].messages for r in self.peer.requests)
         self.assertEqual(second[: len(first)], first)
         kept = self.peer.requests[1]['transcript'].kept
         self.assertEqual(len(kept), len(self.kind.kept))
         for given, pattern in zip(kept, self.kind.kept):
             self.assertRegex(given, f'^{pattern}$')
-        said = second[len(first)]
+        added = second[len(first)]
         self.assertEqual(
-            [(c['name'], c['arguments']) for c in said['calls']],
+            [(c['name'], c['arguments']) for c in added['calls']],
             [('deploy', {'target': 'A'}), ('deploy', {'target': 'B'})],
         )
         answers = [m['content'] for m in second if m['role'] == 'tool']
@@ -200,7 +200,7 @@ class Asked:
         for call in calls:
             self.server.result(call['id'], 'live')
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'Both are live.')
+        self.assertEqual(self.server.last_text(session), 'Both are live.')
         self.assertEqual(self.kind.back(self.peer.requests[1]['body']), self.kind.given_back)
         # A fork has the same past.
         fork = self.server.post(f'/api/sessions/{session}/fork')['id']
@@ -211,13 +211,13 @@ class Asked:
 
     def test_calls_that_cannot_run_are_reported_to_the_model(self):
         session = self.create('wrong')
-        self.assertEqual(self.server.said(session), 'I see.')
+        self.assertEqual(self.server.last_text(session), 'I see.')
         self.assertNotIn('tool_started', self.types(session))
-        told = [m['content'] for m in self.peer.requests[1]['transcript'].messages[-3:]]
+        reported = [m['content'] for m in self.peer.requests[1]['transcript'].messages[-3:]]
         # Providers whose arguments come as objects cannot send unreadable ones.
-        self.assertRegex(told[0], self.kind.unreadable)
-        self.assertIn('do not fit', told[1])
-        self.assertIn("unknown tool 'destroy'", told[2])
+        self.assertRegex(reported[0], self.kind.unreadable)
+        self.assertIn('do not fit', reported[1])
+        self.assertIn("unknown tool 'destroy'", reported[2])
 
 
 class Seen:
@@ -264,16 +264,16 @@ class Seen:
         ]
         path = f'/api/sessions/{session}/prompt?wait=20'
         self.assertStatus(self.server.post(path, {'parts': parts}), 200)
-        self.assertEqual(self.server.said(session), 'A dot.')
+        self.assertEqual(self.server.last_text(session), 'A dot.')
         self.server.restart()
         self.server.prompt(session, 'and?')
         fork = self.server.post(f'/api/sessions/{session}/fork')['id']
         self.server.delete(f'/api/sessions/{session}')
         self.server.prompt(fork, 'and?')
         self.assertEqual(len(self.peer.requests), 3)
-        for asked in self.peer.requests:
-            self.assertEqual(self.pictures(asked['body']), 1)
-            self.assertIn('[file a.csv text/csv]\\none,two', asked['raw'].decode())
+        for request in self.peer.requests:
+            self.assertEqual(self.pictures(request['body']), 1)
+            self.assertIn('[file a.csv text/csv]\\none,two', request['raw'].decode())
 
     def test_missing_bytes_end_the_turn_without_a_request(self):
         session = self.server.create(agent='ops')['id']
@@ -305,9 +305,9 @@ class Blind:
                  {'type': 'image', 'mime': 'image/gif', 'alt': 'a dot', 'data': data}]  # fmt: skip
         path = f'/api/sessions/{session}/prompt?wait=20'
         self.assertStatus(self.server.post(path, {'parts': parts}), 200)
-        (asked,) = self.peer.requests
-        self.assertIn('[image image/gif: a dot]', asked['raw'].decode())
-        self.assertNotIn(data, asked['raw'].decode())
+        (request,) = self.peer.requests
+        self.assertIn('[image image/gif: a dot]', request['raw'].decode())
+        self.assertNotIn(data, request['raw'].decode())
 
     def test_long_session_is_cut_to_the_context(self):
         session = self.server.create('hello first', agent='ops')['id']
@@ -332,19 +332,19 @@ class BuiltIn:
         kept, todo = self.states('report')
         self.server.restart()
         artifact = kept['artifactID']
-        told = {'name': 'é plan.html', 'mime': 'text/html; charset=utf-8', 'bytes': 12}
-        self.assertEqual(kept['output'], {**told, 'artifactID': artifact})
+        described = {'name': 'é plan.html', 'mime': 'text/html; charset=utf-8', 'bytes': 12}
+        self.assertEqual(kept['output'], {**described, 'artifactID': artifact})
         answer = self.server.get(f'/api/artifacts/{artifact}')
         self.assertEqual(answer.raw.decode(), '<b>été</b>')
-        self.assertEqual(answer.headers['Content-Type'], told['mime'])
+        self.assertEqual(answer.headers['Content-Type'], described['mime'])
         self.assertEqual(
             answer.headers['Content-Disposition'], "attachment; filename*=UTF-8''%C3%A9%20plan.html"
         )
         self.assertEqual(todo['output'], {'items': PLAN, 'open': 1, 'done': 1})
         self.assertEqual((todo['title'], todo['artifactID']), ('1 of 2 done', None))
         # The model gets the id, and its list.
-        told = self.peer.requests[1]['transcript'].messages
-        answers = [m['content'] for m in told if m['role'] == 'tool']
+        described = self.peer.requests[1]['transcript'].messages
+        answers = [m['content'] for m in described if m['role'] == 'tool']
         answers = [json.loads(a) if isinstance(a, str) else a for a in answers]
         self.assertEqual(answers, [kept['output'], todo['output']])
         self.assertEqual(self.types(self.session).count('artifact_emitted'), 1)
@@ -362,7 +362,7 @@ class Failing:
         self.wait_for(session, 'model_failed')
         (failed,) = self.data(session, 'model_failed')
         self.assertIn('429', failed['error']['message'])
-        asked_at = self.peer.asked('limited')[0]['timestamp']
+        asked_at = self.peer.requests_of('limited')[0]['timestamp']
         self.assertGreaterEqual(failed['retryAt'], asked_at + 3000)
         activity = self.server.session(session)['activity']
         self.assertEqual((activity['type'], activity['next']), ('retry', failed['retryAt']))
@@ -372,8 +372,8 @@ class Failing:
         if again['type'] == 'retry':
             self.assertEqual(again['next'], failed['retryAt'])
         wait_for(lambda: 'turn_ended' in self.types(session), what='turn_ended')
-        self.assertEqual(self.server.said(session), 'Now.')
-        first, second = self.peer.asked('limited')
+        self.assertEqual(self.server.last_text(session), 'Now.')
+        first, second = self.peer.requests_of('limited')
         self.assertGreaterEqual(second['timestamp'], failed['retryAt'])
         self.assertEqual(first['raw'], second['raw'])
 
@@ -385,7 +385,7 @@ class Failing:
         ]
         session = self.create('troubled', wait=0)
         wait_for(lambda: 'turn_ended' in self.types(session), what='turn_ended')
-        self.assertEqual(self.server.said(session), 'Now.')
+        self.assertEqual(self.server.last_text(session), 'Now.')
         overloaded, broke_off = (f['error']['message'] for f in self.data(session, 'model_failed'))
         self.assertIn('529', overloaded)
         self.assertIn('over my head', broke_off)
@@ -398,27 +398,27 @@ class Failing:
             self.peer.script['cut'] = [(status, headers, first + b'\n\n')]
         session = self.create('cut')
         wait_for(lambda: 'turn_ended' in self.types(session), what='turn_ended')
-        self.assertEqual(self.server.said(session), 'Whole now.')
+        self.assertEqual(self.server.last_text(session), 'Whole now.')
         self.assertNotIn('tool_started', self.types(session))
         self.assertEqual(len(self.data(session, 'model_failed')), 1)
-        self.assertEqual(len(self.peer.asked('cut')), 2)
+        self.assertEqual(len(self.peer.requests_of('cut')), 2)
 
     def test_crash_while_the_model_speaks_asks_it_again(self):
         session = self.create('slow', wait=0)
-        wait_for(lambda: self.peer.asked('slow'), what='the first request')
+        wait_for(lambda: self.peer.requests_of('slow'), what='the first request')
         self.server.restart()
         wait_for(lambda: 'turn_ended' in self.types(session), what='turn_ended', seconds=30)
-        self.assertEqual(self.server.said(session), 'One word after the other, slowly.')
+        self.assertEqual(self.server.last_text(session), 'One word after the other, slowly.')
         self.assertEqual(self.types(session).count('model_replied'), 1)
-        self.assertEqual(len(self.peer.asked('slow')), 2)
+        self.assertEqual(len(self.peer.requests_of('slow')), 2)
 
     def test_cancelled_turn_ends_its_request(self):
         session = self.create('slow', wait=0)
-        wait_for(lambda: self.peer.asked('slow'), what='the first request')
+        wait_for(lambda: self.peer.requests_of('slow'), what='the first request')
         self.server.post(f'/api/sessions/{session}/cancel')
         self.assertEqual(self.server.at_rest(session)['activity'], {'type': 'idle'})
         self.server.prompt(session, 'hello')
-        self.assertEqual(self.server.said(session), 'Hello from the mock.')
+        self.assertEqual(self.server.last_text(session), 'Hello from the mock.')
         self.assertEqual(self.types(session).count('model_replied'), 1)
 
     def test_permanent_failure_ends_turn_without_showing_the_key(self):
@@ -470,7 +470,7 @@ class Chaos:
             (turn,) = self.server.turns(session)
             if turn['finishReason'] == 'stop':
                 through += 1
-                self.assertEqual(self.server.said(session), 'Both are live.')
+                self.assertEqual(self.server.last_text(session), 'Both are live.')
                 self.assertEqual(self.types(session).count('tool_started'), 2)
             else:
                 self.assertEqual(turn['finishReason'], 'error')

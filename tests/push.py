@@ -135,9 +135,9 @@ class Messages(Pushed):
         browser = Browser(self).enable()
         call = self.ask()
         (got,) = self.receiver.wait(1)
-        said = browser.open(got)
+        message = browser.open(got)
         self.assertEqual(
-            said,
+            message,
             {'type': 'call', 'pendingID': call['id'], 'headline': 'Approval wanted',
              'settled': False, 'question': 'Deploy to shop?', 'tool': 'deploy',
              'agentID': 'demo', 'deadline': None,
@@ -152,9 +152,9 @@ class Messages(Pushed):
         self.newest('delivered')
         self.assertStatus(self.server.decide(call, True), 200)
         _, after = self.receiver.wait(2)
-        said = browser.open(after)
-        self.assertTrue(said['settled'])
-        self.assertIn('Approved by first', said['headline'])
+        message = browser.open(after)
+        self.assertTrue(message['settled'])
+        self.assertIn('Approved by first', message['headline'])
         self.assertEqual(after['headers']['topic'], headers['topic'], 'it replaces the question')
         self.newest('delivered', 2)
 
@@ -174,10 +174,10 @@ class Messages(Pushed):
 
     def test_message_in_flight_at_sigkill_is_sent_again(self):
         browser = Browser(self).enable()
-        asked = threading.Event()
-        self.receiver.answer = lambda got: asked.wait(30) and self.server.kill() or 201
+        requested = threading.Event()
+        self.receiver.answer = lambda got: requested.wait(30) and self.server.kill() or 201
         call = self.ask()
-        asked.set()
+        requested.set()
         self.receiver.wait(1)
         eventually(lambda: not self.server.alive(), 'the end of the server')
         self.receiver.answer = lambda got: 201

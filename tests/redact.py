@@ -50,7 +50,7 @@ class Model(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
-        self.server.asked.append(body)
+        self.server.requests.append(body)
         self.send_response(200)
         self.send_header('Content-Type', 'text/event-stream')
         self.end_headers()
@@ -100,7 +100,7 @@ class Everywhere(Redacting):
         self.service.answer = lambda handler, body: handler.say(202, {'externalRef': 'j-1'})
         self.model = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Model)
         self.model.daemon_threads = True
-        self.model.asked = []
+        self.model.requests = []
         threading.Thread(target=self.model.serve_forever, daemon=True).start()
         self.addCleanup(self.model.shutdown)
         text = CONFIG % {'host': self.receiver.host, 'hook': self.receiver.url + '/x',
@@ -148,8 +148,8 @@ class Everywhere(Redacting):
     def continues(self, session):
         for _ in range(2):
             self.assertStatus(self.server.prompt(session, 'continue'), 200)
-            self.assertEqual(self.server.said(session), 'done')
-            self.assertNotIn(SECRET, json.dumps(self.model.asked[-1]))
+            self.assertEqual(self.server.last_text(session), 'done')
+            self.assertNotIn(SECRET, json.dumps(self.model.requests[-1]))
             self.server.restart()
         self.server.finish()
         self.server.start()
@@ -189,7 +189,7 @@ class OfMail(Redacting):
         self.alice = self.server.create(alias='alice')['id']
         self.bob = self.server.create(alias='bob')['id']
 
-    def told(self, text):
+    def exchange_mail(self, text):
         """Returns the mail, after both have read and said it."""
         self.server.prompt(self.alice, f'tell bob {text}')
         wait_for(lambda: self.server.get(f'/api/sessions/{self.bob}/inbox').json['items'],
@@ -218,7 +218,7 @@ class OfMail(Redacting):
         self.server.start()
 
     def test_mail_goes_at_both_sides_and_in_the_call_that_sent_it(self):
-        mail = self.told(SECRET)
+        mail = self.exchange_mail(SECRET)
         done = self.assertStatus(self.redact(self.alice, mailID=mail['id'], reason='x'), 200)
         self.assertEqual([(c['sessionID'], c['why']) for c in done['copies']],
                          [(self.bob, 'mail')])
@@ -232,11 +232,11 @@ class OfMail(Redacting):
         self.assertEqual(self.redact(self.alice, mailID=mail['id']).json, done.json)
         self.remove_rest()
         self.clean()
-        self.assertEqual(self.server.said(self.alice) and self.server.prompt(
+        self.assertEqual(self.server.last_text(self.alice) and self.server.prompt(
             self.alice, 'tell bob more').status, 200)
 
     def test_receivers_message_removes_it_at_the_senders(self):
-        self.told(SECRET)
+        self.exchange_mail(SECRET)
         (message,) = [m for m in self.server.messages(self.bob) if m['source']['type'] == 'mail']
         done = self.assertStatus(self.redact(self.bob, messageID=message['id']), 200)
         self.assertEqual([c['sessionID'] for c in done['copies']], [self.alice])
@@ -244,7 +244,7 @@ class OfMail(Redacting):
         self.clean()
 
     def test_forks_of_both_sides_go_at_once_or_nothing_does(self):
-        mail = self.told(SECRET)
+        mail = self.exchange_mail(SECRET)
         forks = [self.assertStatus(self.server.post(f'/api/sessions/{session}/fork', {}), 201)['id']
                  for session in (self.alice, self.bob)]
         before = self.server.messages(self.bob)
@@ -259,7 +259,7 @@ class OfMail(Redacting):
         self.assertNotIn(SECRET, json.dumps(got))
 
     def test_deleted_sender_has_nothing_more(self):
-        self.told(SECRET)
+        self.exchange_mail(SECRET)
         self.assertStatus(self.server.delete(f'/api/sessions/{self.alice}'), 204)
         (message,) = [m for m in self.server.messages(self.bob) if m['source']['type'] == 'mail']
         done = self.assertStatus(self.redact(self.bob, messageID=message['id']), 200)
@@ -495,7 +495,7 @@ class OfAnAgent(Programs):
 
     def test_reported_message_with_its_tools_and_permissions(self):
         session = self.begin(f'ask {SECRET}')
-        call = self.asked(session)
+        call = self.permission(session)
         prompt = self.server.messages(session)[0]['id']
         self.assertProblem(self.redact(session, messageID=prompt), 409, 'session_busy')
         self.assertStatus(self.server.decide(call, True), 200)

@@ -92,13 +92,13 @@ class WhatIsApplied(Reloading):
             '[[tool]] dangerous (added)', '[[gate]] careful (added)'])
         self.assertEqual(answer['needsRestart'], [])
         session = server.create('approve A', agent='new')['id']
-        self.assertIn('did it', server.said(session))
-        asked = server.create('deploy A', agent='ops', wait=0)['id']
-        (call,) = wait_for(lambda: server.open_calls(asked), what='the gate')
+        self.assertIn('did it', server.last_text(session))
+        waiting = server.create('deploy A', agent='ops', wait=0)['id']
+        (call,) = wait_for(lambda: server.open_calls(waiting), what='the gate')
         self.assertEqual(call['message'], 'Sure?')
         server.decide(call, True)
-        server.at_rest(asked)
-        self.assertIn('first', server.said(asked))
+        server.at_rest(waiting)
+        self.assertIn('first', server.last_text(waiting))
         self.assertEqual(self.reload()['applied'], [], 'nothing has changed since')
 
     def test_removed_agent_continues_when_it_is_put_back(self):
@@ -114,7 +114,7 @@ class WhatIsApplied(Reloading):
         self.assertStatus(self.reload(self.ops(), deploy), 200)
         self.assertStatus(server.result(call['id'], 'done'), 200)
         server.at_rest(session)
-        self.assertIn('done', server.said(session))
+        self.assertIn('done', server.last_text(session))
 
     def test_changed_gate_is_for_the_next_call(self):
         deploy = tool(self.script('deploy', 'cat >/dev/null; echo ran'))
@@ -128,7 +128,7 @@ class WhatIsApplied(Reloading):
                          ('Old?', call['inputDigest']))
         self.assertEqual(server.decide(call, True)['outcome'], 'applied')
         server.at_rest(seen)
-        self.assertIn('ran', server.said(seen))
+        self.assertIn('ran', server.last_text(seen))
         other = server.create('deploy A', agent='ops', wait=0)['id']
         (call,) = wait_for(lambda: server.open_calls(other), what='the gate')
         self.assertEqual(call['message'], 'New?')
@@ -144,7 +144,7 @@ class WhatIsApplied(Reloading):
         self.reload(self.ops(), deploy, GATE.format(ask='Sure?'))
         self.assertStatus(server.decide(call, True), 200)
         server.at_rest(session)
-        self.assertIn('ran', server.said(session))
+        self.assertIn('ran', server.last_text(session))
 
     def test_call_under_way_ends_with_what_it_began(self):
         slow = self.script('deploy', 'cat >/dev/null; while [ ! -e "$0.go" ]; do sleep 0.05; done;'
@@ -158,9 +158,9 @@ class WhatIsApplied(Reloading):
                          ['[[tool]] deploy: command'])
         (self.folder / 'deploy.go').touch()
         server.at_rest(session)
-        self.assertIn('old', server.said(session))
+        self.assertIn('old', server.last_text(session))
         server.prompt(session, 'deploy A')
-        self.assertIn('new', server.said(session))
+        self.assertIn('new', server.last_text(session))
 
     def test_streams_and_long_polls_survive(self):
         deploy = tool(self.script('deploy', 'cat >/dev/null; exit 75'))

@@ -42,7 +42,7 @@ class Repair(Damaged, Case):
         self.assertIn('pending row 1.1', entry['data']['what'])
         self.assertStatus(self.server.result(call['id'], 'live'), 200)
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'deploy A: live')
+        self.assertEqual(self.server.last_text(session), 'deploy A: live')
 
     def test_journal_that_is_damaged_is_named_and_left_alone(self):
         session = self.server.create('deploy A')['id']
@@ -99,8 +99,8 @@ class Findings(Damaged, Tools):
         (self.folder / 'deploy.sh.go').write_text('')
 
     def test_call_in_doubt_notifies_and_reminds_people(self):
-        told = self.folder / 'told'
-        notify = self.script(f'cat >> {told}', 'tell.sh')
+        notified = self.folder / 'notified'
+        notify = self.script(f'cat >> {notified}', 'tell.sh')
         tool = self.command(HELD, more='crash = "ask"')
         more = f'[[notify]]\nkind = "command"\ncommand = ["{notify}"]\n'
         path = self.configure(tool, more)
@@ -111,9 +111,9 @@ class Findings(Damaged, Tools):
         session = self.server.create('deploy A', agent='ops', wait=0)['id']
         eventually(lambda: (self.folder / 'deploy.sh.begun').exists(), 'it runs')
         self.server.restart()
-        lines = lambda: [json.loads(line) for line in told.read_text().splitlines()]
+        lines = lambda: [json.loads(line) for line in notified.read_text().splitlines()]
         for n in range(1, 4):
-            eventually(lambda: told.exists() and len(lines()) >= n, 'word of it, then reminders')
+            eventually(lambda: notified.exists() and len(lines()) >= n, 'the notifications')
             self.server.advance(60)
         (question,) = [c for c in self.server.open_calls(session) if c['reason'] == 'elicitation']
         first, second, third = lines()[:3]
@@ -151,17 +151,17 @@ class Findings(Damaged, Tools):
         self.assertEqual((report['lookedAt'], report['ok']), (1_000, True))
         self.assertEqual(report['cut'], ['blocked', 'inDoubt', 'orphaned', 'unreadable'])
         self.assertEqual(report['queues']['waiting'], 1_250)
-        said = self.doctor().stdout
-        self.assertIn('1000 sessions were read; there may be more in: blocked,', said)
-        self.assertIn('next: dormouse doctor --all', said)
+        output = self.doctor().stdout
+        self.assertIn('1000 sessions were read; there may be more in: blocked,', output)
+        self.assertIn('next: dormouse doctor --all', output)
         report = self.server.get('/api/doctor?calls=100000').json
         self.assertEqual((report['lookedAt'], report['next'], report['ok']), (1_250, None, False))
         self.assertEqual(report['cut'], [])
         self.assertEqual(report['counts']['unreadable'], len(broken))
         self.assertEqual([one['sessionID'] for one in report['unreadable']], broken[:200])
-        said = self.doctor('--all').stdout
-        self.assertIn(f'{len(broken)} unreadable', said)
-        self.assertNotIn('not all was looked at', said)
+        output = self.doctor('--all').stdout
+        self.assertIn(f'{len(broken)} unreadable', output)
+        self.assertNotIn('not all was looked at', output)
         seen, looked, cursor = [], 0, ''
         while cursor is not None:
             page = self.server.get(f'/api/doctor?calls=500{cursor and "&cursor=" + cursor}').json
@@ -207,9 +207,9 @@ class Findings(Damaged, Tools):
         )
         self.assertEqual(self.found('unreadable'), (False, [session]))
         self.assertEqual(self.found('stuck'), (False, [rests]), 'each is named once')
-        said = self.doctor().stdout
-        self.assertIn('1 stuck', said)
-        self.assertIn('1 unreadable', said)
+        output = self.doctor().stdout
+        self.assertIn('1 stuck', output)
+        self.assertIn('1 unreadable', output)
         (call,) = self.server.open_calls(well)
         self.assertStatus(self.server.result(call['id'], 'live'), 200)
         self.server.at_rest(well)
@@ -264,7 +264,8 @@ class StartUp(Case):
         self.server.restart(down=call['timeout'] / 1000 - time.time())
         eventually(lambda: self.server.session(session)['activity']['type'] == 'idle', 'it moves')
         self.assertEqual(self.server.get('/async-tool/pending/' + call['id'])['status'], 'expired')
-        self.assertEqual(self.server.said(session), 'deploy A failed: Tool execution timed out')
+        self.assertEqual(self.server.last_text(session),
+                         'deploy A failed: Tool execution timed out')
 
     def test_stale_processing_waits_again_after_the_start(self):
         session = self.server.create('deploy A')['id']
@@ -278,7 +279,7 @@ class StartUp(Case):
         eventually(lambda: self.server.get(path)['status'] == 'waiting', 'the claim ends')
         self.assertStatus(self.server.result(call['id'], 'live'), 200)
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'deploy A: live')
+        self.assertEqual(self.server.last_text(session), 'deploy A: live')
 
 
 if __name__ == '__main__':

@@ -84,8 +84,8 @@ def findings(root):
     found += [f'{name}: missing' for name in wanted if name not in seen]
     found += [f'{name}: not a requirement' for name in set(seen) - set(wanted)]
     found += [f'{name}: more than once' for name in wanted if seen.count(name) > 1]
-    told = COUNTS.search(text)
-    if not told or [int(n) for n in told.groups()] != [count[state] for state in STATES]:
+    counts = COUNTS.search(text)
+    if not counts or [int(n) for n in counts.groups()] != [count[state] for state in STATES]:
         found.append('the line of counts should be "Now: {done} done, {partly} partly, '
                      '{open} open."'.format(**count))
     return found

@@ -42,23 +42,23 @@ class Retention(Case):
         others = self.others()
         old = self.ended(3)
         for _ in range(2):
-            told = self.retain(dryRun=True, completedAfterMs=0)
-            self.assertEqual((told['sessions'], told['deleted'], told['more']), (3, 0, False))
-            self.assertEqual([one['sessionID'] for one in told['found']], old)
-            self.assertGreater(min(one['bytes'] for one in told['found']), 0)
-            self.assertEqual(sum(one['bytes'] for one in told['found']), told['bytes'])
+            answer = self.retain(dryRun=True, completedAfterMs=0)
+            self.assertEqual((answer['sessions'], answer['deleted'], answer['more']), (3, 0, False))
+            self.assertEqual([one['sessionID'] for one in answer['found']], old)
+            self.assertGreater(min(one['bytes'] for one in answer['found']), 0)
+            self.assertEqual(sum(one['bytes'] for one in answer['found']), answer['bytes'])
         self.assertEqual(self.retain(dryRun=True, completedAfterMs=3_600_000)['sessions'], 0)
         done = self.command('--dry-run', '--completed-after', '0ms')
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(f'3 sessions would be deleted, {told["bytes"]} bytes', done.stdout)
+        self.assertIn(f'3 sessions would be deleted, {answer["bytes"]} bytes', done.stdout)
         self.assertIn(old[0], done.stdout)
         self.assertEqual(self.ids(), {*others, *old})
 
     def test_only_completed_sessions_are_deleted_once(self):
         waiting, active = self.others()
         old = self.ended(70)  # more than a batch
-        told = self.retain(completedAfterMs=0)
-        self.assertEqual((told['sessions'], told['deleted'], told['more']), (70, 70, False))
+        answer = self.retain(completedAfterMs=0)
+        self.assertEqual((answer['sessions'], answer['deleted'], answer['more']), (70, 70, False))
         self.assertEqual(self.ids(), {waiting, active})
         self.assertProblem(self.server.get(f'/api/sessions/{old[0]}'), 404, 'not_found')
         again = self.command('--completed-after', '0ms')
@@ -66,7 +66,7 @@ class Retention(Case):
         (call,) = self.server.open_calls(waiting)
         self.assertStatus(self.server.result(call['id'], 'live'), 200)
         self.server.at_rest(waiting)
-        self.assertEqual(self.server.said(waiting), 'deploy A: live')
+        self.assertEqual(self.server.last_text(waiting), 'deploy A: live')
 
     def test_kill_in_the_middle_leaves_each_whole_or_gone(self):
         waiting, active = self.others()
@@ -141,18 +141,19 @@ class Audit(Lines, Case):
     def test_dry_run_counts_what_is_then_deleted(self):
         self.ended(5)
         before = self.lines()
-        told = self.server.post(PATH, {'dryRun': True, 'auditAfterMs': 0}).json
+        answer = self.server.post(PATH, {'dryRun': True, 'auditAfterMs': 0}).json
         old = len(before) - 1  # the newest always stays
-        self.assertEqual((told['audit']['lines'], told['audit']['more']), (old, False))
-        self.assertEqual((told['completedBefore'], told['sessions']), (None, 0))
+        self.assertEqual((answer['audit']['lines'], answer['audit']['more']), (old, False))
+        self.assertEqual((answer['completedBefore'], answer['sessions']), (None, 0))
         self.assertEqual(self.lines(), before)
         url = f'http://127.0.0.1:{self.server.port}'
-        asked = ('--server', url, 'retention', '--audit-after', '0ms')
+        arguments = ('--server', url, 'retention', '--audit-after', '0ms')
         env = {'DORMOUSE_TOKEN': self.server.token}
         self.assertIn(
-            f'{old} lines of the audit would be deleted', run(*asked, '--dry-run', env=env).stdout
+            f'{old} lines of the audit would be deleted',
+            run(*arguments, '--dry-run', env=env).stdout,
         )
-        self.assertIn(f'{old} lines of the audit were deleted', run(*asked, env=env).stdout)
+        self.assertIn(f'{old} lines of the audit were deleted', run(*arguments, env=env).stdout)
         left = self.lines()
         self.assertEqual([n for n, _ in left], [len(before), len(before) + 1])
         trim = left[1][1]
@@ -200,8 +201,8 @@ dead_deliveries_after = "1s"
         for _ in range(2):
             self.assertStatus(self.server.post(f'/api/sessions/{session}/end'), 200)
             session = self.server.create('hi')['id']
-        told = lambda: [line['type'] for _, line in self.lines()]
-        eventually(lambda: 'audit_trimmed' in told(), 'old lines go')
+        types = lambda: [line['type'] for _, line in self.lines()]
+        eventually(lambda: 'audit_trimmed' in types(), 'old lines go')
         self.server.restart()
         eventually(lambda: self.deliveries() == [], 'what was given up is forgotten')
 

@@ -41,7 +41,7 @@ class Rights(Case):
         session = self.server.create('deploy A', project=project)
         return session, self.server.open_calls(session['id'])[0]
 
-    def told(self, answer):
+    def comparable(self, answer):
         """Returns a problem without what differs from request to request."""
         problem = answer.json
         return answer.status, {
@@ -114,7 +114,7 @@ class EveryRoute(Rights):
                     self.assertEqual([i['status'] for i in foreign['items']], [404])
                     self.assertEqual([i['status'] for i in absent['items']], [404])
                     continue
-                self.assertEqual(self.told(foreign), self.told(absent))
+                self.assertEqual(self.comparable(foreign), self.comparable(absent))
                 self.assertProblem(foreign, 404, 'not_found')
         self.assertEqual(self.server.session(session['id']), before, 'nothing was changed')
 
@@ -446,8 +446,8 @@ class People(Rights):
         good = {**say, 'inputDigest': call['inputDigest']}
         answer = self.assertStatus(bob.post('/async-tool/decision', good), 200)
         self.assertEqual(answer['receipt']['by'], {'type': 'token', 'name': 'bob'})
-        told = self.server.get(f'/api/explain/{call["id"]}')['calls'][0]['pending']['receipt']
-        self.assertEqual(told['by'], {'type': 'token', 'name': 'bob'})
+        receipt = self.server.get(f'/api/explain/{call["id"]}')['calls'][0]['pending']['receipt']
+        self.assertEqual(receipt['by'], {'type': 'token', 'name': 'bob'})
         admin = self.server.post('/async-tool/decision', say)
         self.assertEqual(admin['outcome'], 'duplicate', 'an operator may leave it out')
 
@@ -505,11 +505,11 @@ class Gate(Rights):
         boss = self.client('boss', 'operate')
         self.assertEqual(boss.post(say, yes)['outcome'], 'applied')
         self.server.at_rest(made['id'])
-        self.assertIn('ran', self.server.said(made['id']))
-        told = self.server.get(f'/api/explain/{call["id"]}')['calls'][0]['pending']
-        votes = told['answer']['votes']
+        self.assertIn('ran', self.server.last_text(made['id']))
+        pending = self.server.get(f'/api/explain/{call["id"]}')['calls'][0]['pending']
+        votes = pending['answer']['votes']
         self.assertEqual([v['by']['name'] for v in votes], ['alice', 'boss'])
-        self.assertEqual({v['digest'] for v in votes}, {told['receipt']['digest']})
+        self.assertEqual({v['digest'] for v in votes}, {pending['receipt']['digest']})
         self.assertRegex(votes[0]['digest'], '^sha256:[0-9a-f]{64}$')
 
 

@@ -59,7 +59,7 @@ class Rules(Case):
         self.addCleanup(self.server.clean)
         return self.server
 
-    def asked(self, text='deploy shop', **more):
+    def ask(self, text='deploy shop', **more):
         """The call of a new session; None: it ran without a question."""
         self.session = self.server.create(text, **{'agent': 'ops', **more})['id']
         return self.open_call()
@@ -69,7 +69,7 @@ class Rules(Case):
         calls = self.server.get(path)['items']
         return calls[0] if calls else None
 
-    def asked_again(self, text='deploy shop'):
+    def ask_again(self, text='deploy shop'):
         self.server.prompt(self.session, text)
         return self.open_call()
 
@@ -90,31 +90,31 @@ class Rules(Case):
 class Made(Rules):
     def test_rule_of_the_session_answers_in_it_alone(self):
         self.serve()
-        call = self.asked()
+        call = self.ask()
         self.assertEqual(call['gate'], {'id': 'deploys', 'alwaysAsk': False, 'rules': True})
         rule = self.allow(call, 'session')
-        self.assertIsNone(self.asked_again())
+        self.assertIsNone(self.ask_again())
         decided = self.decided()[-1]
         self.assertEqual((decided['verdict'], decided['rule']), ('allow', rule))
         self.assertEqual(decided['by'], 'token:first')
-        self.assertIsNotNone(self.asked(), 'another session')
+        self.assertIsNotNone(self.ask(), 'another session')
 
     def test_project_rule_answers_in_each_session_of_its_agent(self):
         self.serve()
-        self.allow(self.asked())
-        self.assertIsNone(self.asked())
-        self.assertIn('{"target":"shop"}', self.server.said(self.session))
-        self.assertIsNotNone(self.asked('deploy blog'), 'other arguments')
-        self.assertIsNotNone(self.asked(agent='more'), 'another agent')
-        self.assertIsNotNone(self.asked(project='other'), 'another project')
+        self.allow(self.ask())
+        self.assertIsNone(self.ask())
+        self.assertIn('{"target":"shop"}', self.server.last_text(self.session))
+        self.assertIsNotNone(self.ask('deploy blog'), 'other arguments')
+        self.assertIsNotNone(self.ask(agent='more'), 'another agent')
+        self.assertIsNotNone(self.ask(project='other'), 'another project')
 
     def test_rule_is_listed_with_its_uses(self):
         self.serve()
-        rule = self.allow(self.asked(), forMs=DAY)
+        rule = self.allow(self.ask(), forMs=DAY)
         (listed,) = self.rules()
         self.assertEqual(listed['uses'], 0)
-        self.asked()
-        self.asked()
+        self.ask()
+        self.ask()
         (listed,) = self.rules()
         made = listed['time'].pop('created')
         self.assertGreaterEqual(listed['time'].pop('used'), made)
@@ -129,15 +129,15 @@ class Made(Rules):
 
     def test_chosen_arguments_must_be_equal_others_may_differ(self):
         self.serve()
-        self.allow(self.asked('deploy shop'), match=['target'])
-        self.assertIsNone(self.asked('deploy shop'))
-        self.assertIsNotNone(self.asked('deploy blog'))
+        self.allow(self.ask('deploy shop'), match=['target'])
+        self.assertIsNone(self.ask('deploy shop'))
+        self.assertIsNotNone(self.ask('deploy blog'))
 
     def test_rule_is_used_after_a_kill(self):
         self.serve()
-        self.allow(self.asked())
+        self.allow(self.ask())
         self.server.restart()
-        self.assertIsNone(self.asked())
+        self.assertIsNone(self.ask())
         self.server.restart()
         self.assertEqual(self.rules()[0]['uses'], 1)
 
@@ -145,7 +145,7 @@ class Made(Rules):
         """Each time either both the approval and its rule are there, or neither."""
         self.serve()
         for _ in range(6):
-            call = self.asked()
+            call = self.ask()
             if call is None:
                 (rule,) = self.rules()
                 self.assertStatus(self.server.delete(f'/api/rules/{rule["id"]}'), 204)
@@ -169,18 +169,18 @@ class Made(Rules):
 
     def test_approval_is_in_the_audit_with_its_rule(self):
         self.serve()
-        rule = self.allow(self.asked())
-        self.asked()
+        rule = self.allow(self.ask())
+        self.ask()
         self.server.delete(f'/api/rules/{rule}')
         self.server.term()
-        told = self.server.checked()
-        self.assertEqual(told.returncode, 0, told)
+        audit = self.server.checked()
+        self.assertEqual(audit.returncode, 0, audit)
         self.server.start()
 
     def test_explain_names_the_rule(self):
         self.serve()
-        rule = self.allow(self.asked())
-        self.asked()
+        rule = self.allow(self.ask())
+        self.ask()
         (allowed,) = self.server.get(f'/api/explain/{self.session}')['byRules']
         self.assertEqual((allowed['ruleID'], allowed['tool'], allowed['by']['name']),
                          (rule, 'deploy', 'first'))
@@ -189,29 +189,29 @@ class Made(Rules):
 class Ended(Rules):
     def test_revoked_rule_never_answers(self):
         self.serve()
-        rule = self.allow(self.asked())
+        rule = self.allow(self.ask())
         self.assertStatus(self.server.delete(f'/api/rules/{rule}'), 204)
         self.assertProblem(self.server.delete(f'/api/rules/{rule}'), 404, 'not_found')
-        self.assertIsNotNone(self.asked())
+        self.assertIsNotNone(self.ask())
         self.server.restart()
-        self.assertIsNotNone(self.asked())
+        self.assertIsNotNone(self.ask())
         self.assertEqual(self.rules(), [])
 
     def test_expired_rule_never_answers(self):
         self.serve()
-        self.allow(self.asked(), forMs=60_000)
+        self.allow(self.ask(), forMs=60_000)
         self.server.advance(59)
-        self.assertIsNone(self.asked())
+        self.assertIsNone(self.ask())
         self.server.advance(2)
-        self.assertIsNotNone(self.asked())
+        self.assertIsNotNone(self.ask())
         self.assertEqual(self.rules(), [])
         self.server.restart()
         self.assertEqual(self.rules(), [])
 
     def test_default_end_of_a_rule_of_the_project(self):
         self.serve()
-        self.allow(self.asked())
-        self.allow(self.asked('deploy blog'), 'session')
+        self.allow(self.ask())
+        self.allow(self.ask('deploy blog'), 'session')
         of_session, of_project = self.rules()
         self.assertIsNone(of_session['time']['expires'])
         time = of_project['time']
@@ -219,8 +219,8 @@ class Ended(Rules):
 
     def test_deleted_session_takes_its_rules(self):
         self.serve()
-        self.allow(self.asked(), 'session')
-        of_project = self.allow(self.asked('deploy blog'))
+        self.allow(self.ask(), 'session')
+        of_project = self.allow(self.ask('deploy blog'))
         for item in self.server.items('/api/projects/default/sessions'):
             self.assertStatus(self.server.delete(f'/api/sessions/{item["id"]}'), 204)
         self.assertEqual([rule['id'] for rule in self.rules()], [of_project])
@@ -230,7 +230,7 @@ class Ended(Rules):
 
     def test_each_change_of_gate_or_tool_asks_again(self):
         self.serve()
-        self.allow(self.asked())
+        self.allow(self.ask())
         for change in (
             {'ask': 'Deploy now?'},
             {'gate': 'answerers = ["first"]'},
@@ -244,13 +244,13 @@ class Ended(Rules):
             with self.subTest(change):
                 self.configure(**change)
                 self.server.restart()
-                self.assertIsNotNone(self.asked())
+                self.assertIsNotNone(self.ask())
         self.configure()
         self.server.restart()
-        self.assertIsNone(self.asked(), 'what the person agreed to is back')
+        self.assertIsNone(self.ask(), 'what the person agreed to is back')
         self.configure(gate='timeout = "1h"\nremind_after = "1m"')
         self.server.restart()
-        self.assertIsNone(self.asked(), 'times are no part of it')
+        self.assertIsNone(self.ask(), 'times are no part of it')
 
 
 class Refused(Rules):
@@ -262,7 +262,7 @@ class Refused(Rules):
 
     def test_bad_rules(self):
         self.serve()
-        call = self.asked()
+        call = self.ask()
         self.refuse(call, '/rule/scope')
         self.refuse(call, '/rule/scope', scope='always')
         self.refuse(call, '/rule/scope', scope=1)
@@ -278,7 +278,7 @@ class Refused(Rules):
 
     def test_rule_needs_an_approval_of_what_was_shown(self):
         self.serve()
-        call = self.asked()
+        call = self.ask()
         rule = {'scope': 'session'}
         for more in ({'approved': False}, {'arguments': {'target': 'x'}}, {'inputDigest': None}):
             body = {'pendingID': call['id'], 'approved': True,
@@ -290,26 +290,26 @@ class Refused(Rules):
 
     def test_gate_that_always_asks(self):
         self.serve('always_ask = true')
-        call = self.asked()
+        call = self.ask()
         self.assertEqual((call['gate']['alwaysAsk'], call['gate']['rules']), (True, False))
         self.refuse(call, '/rule', scope='session')
 
     def test_gate_of_several_voters(self):
         self.serve('need = 2', DORMOUSE_TOKEN='second')
-        self.refuse(self.asked(), '/rule', scope='session')
+        self.refuse(self.ask(), '/rule', scope='session')
 
     def test_requester_never_answers_by_a_rule(self):
         self.serve('forbid_requester = true', DORMOUSE_TOKEN='second')
-        call = self.asked()
+        call = self.ask()
         first, self.server.client = self.server.client, Client(self.server.port, 'second')
         self.allow(call)
-        self.assertIsNotNone(self.asked(), 'its creator is now the requester')
+        self.assertIsNotNone(self.ask(), 'its creator is now the requester')
         self.server.client = first
-        self.assertIsNone(self.asked())
+        self.assertIsNone(self.ask())
 
     def test_roles_and_projects(self):
         self.serve()
-        rule = self.allow(self.asked())
+        rule = self.allow(self.ask())
 
         def client(role, project):
             body = {'name': 'x', 'role': role, 'projects': [project]}
@@ -327,7 +327,7 @@ class Refused(Rules):
 
     def test_repeated_approval_makes_one_rule(self):
         self.serve()
-        call = self.asked()
+        call = self.ask()
         self.allow(call)
         again = self.server.decide(call, True, rule={'scope': 'project'})
         self.assertEqual(again['outcome'], 'duplicate')
@@ -346,25 +346,26 @@ class CommandLine(Rules):
     def test_rules_are_made_listed_and_revoked(self):
         self.serve()
         self.assertIn('people are asked about each call', self.dm('rules'))
-        call = self.asked()
-        told = self.dm('approve', call['id'], '--always', '--for', '7d', '--match', 'target')
-        rule = re.search(r'rul_\S+', told)[0]
+        call = self.ask()
+        output = self.dm('approve', call['id'], '--always', '--for', '7d', '--match', 'target')
+        rule = re.search(r'rul_\S+', output)[0]
         self.server.at_rest(self.session)
-        told = self.dm('rules')
+        output = self.dm('rules')
         for word in ('rul_', 'first', 'project', 'deploy', 'target = shop, …'):
-            self.assertIn(word, told)
-        self.assertRegex(told, 'in [67] d')
+            self.assertIn(word, output)
+        self.assertRegex(output, 'in [67] d')
         self.assertEqual(json.loads(self.dm('rules', '--json'))['items'][0]['id'], rule)
-        self.assertIsNone(self.asked())
-        told = self.dm('prompt', '--agent', 'ops', 'deploy shop')
-        self.assertIn('allowed: deploy {"target":"shop"} by the standing rule of token:first', told)
+        self.assertIsNone(self.ask())
+        output = self.dm('prompt', '--agent', 'ops', 'deploy shop')
+        self.assertIn('allowed: deploy {"target":"shop"} by the standing rule of token:first',
+                      output)
         self.assertIn(rule, self.dm('explain', self.session))
         self.assertIn(f'revoked {rule}', self.dm('rules', 'revoke', rule[:12]))
         self.assertIn('no standing rule begins with', self.dm('rules', 'revoke', rule, exits=3))
 
     def test_usage_errors(self):
         self.serve()
-        call = self.asked()
+        call = self.ask()
         self.assertIn('Add --session or --always', self.dm(
             'approve', call['id'], '--for', '7d', exits=2))
         self.assertIn('--always', self.dm(
@@ -372,7 +373,7 @@ class CommandLine(Rules):
         self.assertIn('needs the rule', self.dm('rules', 'revoke', exits=2))
         self.dm('approve', call['id'], '--session')
         self.server.at_rest(self.session)
-        self.assertIsNone(self.asked_again())
+        self.assertIsNone(self.ask_again())
 
 
 if __name__ == '__main__':

@@ -31,7 +31,7 @@ class Runs(Starts):
         self.assertEqual(program.end(), 0, program)
         return json.loads(program.lines[-1])
 
-    def said(self, command, **given):
+    def output_of(self, command, **given):
         return self.answer(self.begin(command, **given))
 
     def test_deadline_denies_an_approval_with_a_reason(self):
@@ -41,8 +41,8 @@ class Runs(Starts):
         self.server.advance(61)
         outcome = {'approved': False, 'reason': 'nobody answered in time', 'value': None}
         self.assertEqual(self.answer(program), {'value': outcome})
-        self.assertEqual(self.said('ask', id='r', request={'question': 'Q?', 'kind': 'approval'}),
-                         {'value': outcome})
+        request = {'question': 'Q?', 'kind': 'approval'}
+        self.assertEqual(self.output_of('ask', id='r', request=request), {'value': outcome})
 
     def test_each_outcome_of_a_job_has_its_reason(self):
         request = {'question': 'Backup', 'kind': 'result'}
@@ -68,20 +68,20 @@ class Runs(Starts):
         self.assertEqual(self.answer(second), {'value': 'yes'})
 
     def test_second_program_that_saves_another_state_stops(self):
-        self.assertEqual(self.said('two', id='same', same=True)['value']['state'], 1)
-        refused = self.said('two', id='other')
+        self.assertEqual(self.output_of('two', id='same', same=True)['value']['state'], 1)
+        refused = self.output_of('two', id='other')
         self.assertEqual(refused['error'], 'RunTaken')
         self.assertIn('Another program has continued run "other"', refused['message'])
-        self.assertEqual(self.said('open', id='other')['value'], {'state': 1, 'ended': None})
+        self.assertEqual(self.output_of('open', id='other')['value'], {'state': 1, 'ended': None})
 
     def test_state_of_several_mebibytes_is_kept(self):
-        self.assertEqual(self.said('large', id='large', bytes=3 << 20), {'value': 3 << 20})
-        refused = self.said('large', id='huge', bytes=8 << 20)
+        self.assertEqual(self.output_of('large', id='large', bytes=3 << 20), {'value': 3 << 20})
+        refused = self.output_of('large', id='huge', bytes=8 << 20)
         self.assertIn('must be at most 7 MiB', refused['message'])
 
     def test_id_in_another_form_is_refused(self):
         for name in ('', 'a b', 'x' * 129):
-            self.assertIn('must match', self.said('open', id=name)['message'])
+            self.assertIn('must match', self.output_of('open', id=name)['message'])
 
     def test_server_that_is_away_is_one_error(self):
         request = {'question': 'Q?', 'kind': 'approval'}
@@ -89,17 +89,17 @@ class Runs(Starts):
         pending = program.until('waiting for')
         self.server.kill()
         self.assertEqual(self.answer(program)['error'], 'TimedOut')
-        said = self.said('ask', id='r', request=request, limitMs=500)
-        self.assertEqual(said['error'], 'ConnectionFailed')
-        self.assertIn('No answer from', said['message'])
+        output = self.output_of('ask', id='r', request=request, limitMs=500)
+        self.assertEqual(output['error'], 'ConnectionFailed')
+        self.assertIn('No answer from', output['message'])
         self.server.restart()
         self.decide(pending)
-        self.assertEqual(self.said('ask', id='r', request=request)['value']['approved'], True)
+        self.assertEqual(self.output_of('ask', id='r', request=request)['value']['approved'], True)
 
     def test_question_is_waited_for_as_long_as_the_program_wants(self):
-        said = self.said('ask', id='r', request={'question': 'Q?', 'kind': 'approval'},
-                         options={'waitMs': 200})
-        self.assertEqual(said['error'], 'TimedOut')
+        output = self.output_of('ask', id='r', request={'question': 'Q?', 'kind': 'approval'},
+                                options={'waitMs': 200})
+        self.assertEqual(output['error'], 'TimedOut')
         self.assertEqual(len(self.server.items('/api/pending')), 1)
 
 

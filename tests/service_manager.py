@@ -69,15 +69,15 @@ class UnderAServiceManager(unittest.TestCase):
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.addCleanup(listener.close)
         server = self.start(listener)
-        _, said = server.communicate(timeout=READY_LIMIT_S)
-        self.assertEqual(server.returncode, 2, said)
-        self.assertIn('ListenStream=ADDRESS:PORT', said)
+        _, output = server.communicate(timeout=READY_LIMIT_S)
+        self.assertEqual(server.returncode, 2, output)
+        self.assertIn('ListenStream=ADDRESS:PORT', output)
 
     def test_socket_beyond_loopback_needs_tls_or_a_proxy(self):
         listener = socket.create_server(('0.0.0.0', 0))
         self.addCleanup(listener.close)
-        _, said = self.start(listener).communicate(timeout=READY_LIMIT_S)
-        self.assertIn('--insecure', said)
+        _, output = self.start(listener).communicate(timeout=READY_LIMIT_S)
+        self.assertIn('--insecure', output)
 
 
 if __name__ == '__main__':

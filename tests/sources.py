@@ -24,13 +24,13 @@ class EachOne(Webhooks):
         raw = json.dumps(body).encode()
         return self.send(source, raw, {'X-Webhook-Signature': plain('plain secret', raw)})
 
-    def settled(self, body, told, source='ci'):
+    def settled(self, body, expected, source='ci'):
         """Settles a call by the delivery that `body` makes of its id; returns the agent's text."""
         session, pending = self.deploy()
         answer = self.assertStatus(self.hmac(body(pending), source), 200)
         self.assertEqual(answer['outcome'], 'applied')
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), told)
+        self.assertEqual(self.server.last_text(session), expected)
         return pending
 
     def refused(self, answer, status, code, pending):
@@ -114,9 +114,9 @@ class EachOne(Webhooks):
 
     def test_output(self):
         self.started('id = "ci"\noutput = "/run/conclusion"\n' + HMAC)
-        for output, told in (('good', 'good'), ({'a': [1]}, '{"a":[1]}'), (None, 'null')):
+        for output, expected in (('good', 'good'), ({'a': [1]}, '{"a":[1]}'), (None, 'null')):
             body = lambda pending: {'pendingID': pending, 'run': {'conclusion': output}}
-            self.settled(body, f'deploy A: {told}')
+            self.settled(body, f'deploy A: {expected}')
         _, pending = self.deploy()
         self.refused(self.hmac({'pendingID': pending, 'run': {}}), 400, 'bad_value', pending)
 
@@ -173,7 +173,7 @@ class EachOne(Webhooks):
         self.assertEqual(early['outcome'], 'kept')
         session = self.server.create('deploy A', agent='ops')['id']
         # The call pauses, and takes the kept delivery a moment later.
-        wait_for(lambda: self.server.said(session) == 'deploy A: {"id":"run-7","n":1}')
+        wait_for(lambda: self.server.last_text(session) == 'deploy A: {"id":"run-7","n":1}')
         for body in ({}, {'run': {'id': ''}}, {'run': {'id': []}}, {'run': {'id': 'x' * 4097}}):
             self.assertProblem(self.hmac(body), 400, 'bad_value')
 

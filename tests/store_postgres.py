@@ -64,8 +64,8 @@ class Refused(Database):
 
     def test_unknown_scheme(self):
         for store in ('mysql://ann@db/work', 'postgres', 'sqlite3', ''):
-            said = self.refusal(store)
-            self.assertIn('write sqlite, memory or postgres://', said)
+            output = self.refusal(store)
+            self.assertIn('write sqlite, memory or postgres://', output)
 
     def test_malformed_url(self):
         for store in ('postgres://[::1/x', 'postgres://db/x?nonsense=1'):
@@ -74,31 +74,31 @@ class Refused(Database):
 
     def test_unreachable_server(self):
         port = postgres.free_port()
-        said = self.refusal(f'postgres://ann@127.0.0.1:{port}/work')
-        self.assertIn('PostgreSQL cannot be reached', said)
-        self.assertIn(str(port), said)
+        output = self.refusal(f'postgres://ann@127.0.0.1:{port}/work')
+        self.assertIn('PostgreSQL cannot be reached', output)
+        self.assertIn(str(port), output)
 
     def test_missing_database(self):
-        said = self.refusal(self.url(database='nowhere'), '--relaxed')
-        self.assertIn('"nowhere" does not exist', said)
-        self.assertIn('createdb', said)
+        output = self.refusal(self.url(database='nowhere'), '--relaxed')
+        self.assertIn('"nowhere" does not exist', output)
+        self.assertIn('createdb', output)
 
     def test_missing_role(self):
-        said = self.refusal(self.url(user='nobody_here'), '--relaxed')
-        self.assertIn('"nobody_here" does not exist', said)
-        self.assertIn('createuser', said)
+        output = self.refusal(self.url(user='nobody_here'), '--relaxed')
+        self.assertIn('"nobody_here" does not exist', output)
+        self.assertIn('createuser', output)
 
     def test_role_that_may_not_create_the_schema(self):
         self.database.run(f'CREATE ROLE {self.schema} LOGIN')
-        said = self.refusal(self.url(user=self.schema), '--relaxed')
-        self.assertIn(f'GRANT CREATE ON DATABASE "postgres" TO "{self.schema}"', said)
+        output = self.refusal(self.url(user=self.schema), '--relaxed')
+        self.assertIn(f'GRANT CREATE ON DATABASE "postgres" TO "{self.schema}"', output)
         self.assertFalse(self.exists())
 
     def test_role_that_may_not_use_the_schema(self):
         self.database.run(f'CREATE ROLE {self.schema} LOGIN', f'CREATE SCHEMA {self.schema}')
-        said = self.refusal(self.url(user=self.schema), '--relaxed')
+        output = self.refusal(self.url(user=self.schema), '--relaxed')
         grant = f'GRANT USAGE, CREATE ON SCHEMA "{self.schema}" TO "{self.schema}"'
-        self.assertIn(grant, said)
+        self.assertIn(grant, output)
         self.database.run(grant)
         self.server(store=self.url(user=self.schema)).finish()
 
@@ -106,13 +106,13 @@ class Refused(Database):
         self.server().finish()
         self.database.run(f'CREATE ROLE {self.schema} LOGIN',
                           f'GRANT USAGE, CREATE ON SCHEMA {self.schema} TO {self.schema}')
-        said = self.refusal(self.url(user=self.schema), '--relaxed')
+        output = self.refusal(self.url(user=self.schema), '--relaxed')
         owner = f'REASSIGN OWNED BY "postgres" TO "{self.schema}"'
         grants = [f'GRANT ALL ON ALL TABLES IN SCHEMA "{self.schema}" TO "{self.schema}"',
                   f'GRANT ALL ON ALL SEQUENCES IN SCHEMA "{self.schema}" TO "{self.schema}"']
         for grant in grants:
-            self.assertIn(grant, said)
-        self.assertNotIn(owner, said)
+            self.assertIn(grant, output)
+        self.assertNotIn(owner, output)
         self.database.run(*grants)
         self.server(store=self.url(user=self.schema)).finish()
 
@@ -121,23 +121,23 @@ class Refused(Database):
         subprocess.run([self.database.bin / 'createdb', '-h', '127.0.0.1', '-p',
                         str(self.database.port), '-U', 'postgres', '-E', 'SQL_ASCII', '-T',
                         'template0', name], check=True)
-        said = self.refusal(self.url(database=name), '--relaxed')
-        self.assertIn('SQL_ASCII', said)
-        self.assertIn("ENCODING 'UTF8' TEMPLATE template0", said)
+        output = self.refusal(self.url(database=name), '--relaxed')
+        self.assertIn('SQL_ASCII', output)
+        self.assertIn("ENCODING 'UTF8' TEMPLATE template0", output)
 
     def test_server_that_loses_results(self):
-        said = self.refusal(self.url())
-        self.assertIn('fsync = off', said)
-        self.assertIn('set it to on', said)
-        self.assertIn('--relaxed', said)
+        output = self.refusal(self.url())
+        self.assertIn('fsync = off', output)
+        self.assertIn('set it to on', output)
+        self.assertIn('--relaxed', output)
         self.assertFalse(self.exists())
 
     def test_commits_that_do_not_wait(self):
         safe = postgres.Cluster('fsync = on')
         self.addCleanup(safe.end)
         options = '&options=-c%20synchronous_commit%3Doff'
-        said = self.refusal(safe.url(self.schema) + options)
-        self.assertIn('synchronous_commit = off', said)
+        output = self.refusal(safe.url(self.schema) + options)
+        self.assertIn('synchronous_commit = off', output)
         server = Server('--store', safe.url(self.schema))
         self.addCleanup(server.clean)
         server.create('is kept')
@@ -146,14 +146,14 @@ class Refused(Database):
     def test_standby(self):
         standby = self.database.standby()
         self.addCleanup(standby.end)
-        said = self.refusal(standby.url(self.schema), '--relaxed')
-        self.assertIn('is a standby: name the primary', said)
+        output = self.refusal(standby.url(self.schema), '--relaxed')
+        self.assertIn('is a standby: name the primary', output)
 
     def test_pooler_by_transaction(self):
         pooler = postgres.Pooler(self.database, 'transaction')
         self.addCleanup(pooler.end)
-        said = self.refusal(pooler.url(self.schema), '--relaxed')
-        self.assertIn('pool_mode = session', said)
+        output = self.refusal(pooler.url(self.schema), '--relaxed')
+        self.assertIn('pool_mode = session', output)
         self.assertFalse(self.exists())
 
     def test_pooler_by_session_is_accepted(self):
@@ -166,18 +166,18 @@ class Refused(Database):
     def test_tables_of_another_program(self):
         self.database.run(f'CREATE SCHEMA {self.schema}',
                           f'CREATE TABLE {self.schema}.sessions(id int)')
-        said = self.refusal(self.url(), '--relaxed')
-        self.assertIn('tables of another program under our names', said)
-        self.assertIn('?schema=NAME', said)
+        output = self.refusal(self.url(), '--relaxed')
+        self.assertIn('tables of another program under our names', output)
+        self.assertIn('?schema=NAME', output)
         self.assertEqual(self.sql('SELECT count(*) FROM pg_class WHERE relnamespace = '
                                   f"'{self.schema}'::regnamespace"), [['1']])
 
     def test_schema_of_a_newer_release(self):
         self.server().finish()
         self.sql("UPDATE meta SET value = 99 WHERE name IN ('format', 'write_version')")
-        said = self.refusal(self.url(), '--relaxed')
-        self.assertIn('is written in format 99', said)
-        self.assertIn('use the release of the servers that work on it', said)
+        output = self.refusal(self.url(), '--relaxed')
+        self.assertIn('is written in format 99', output)
+        self.assertIn('use the release of the servers that work on it', output)
         self.assertEqual(self.sql("SELECT value FROM meta WHERE name = 'format'"), [['99']])
 
     def test_clock_far_from_the_databases_is_a_warning(self):
@@ -206,9 +206,9 @@ class DemoOfNodes(unittest.TestCase):
         ended = self.demo('--nodes', '3', '--store', self.store)
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
         lines = ended.stdout.splitlines()
-        for said in ('server 3, process', 'server 1 is killed', 'still waits', 'duplicate: true',
+        for text in ('server 3, process', 'server 1 is killed', 'still waits', 'duplicate: true',
                      '409 conflict', 'exactly one', '2 servers are listed', 'nothing was lost'):
-            self.assertIn(said, ended.stdout)
+            self.assertIn(text, ended.stdout)
         pids = [line.split('process ')[1].split(',')[0] for line in lines if ', process ' in line]
         self.assertEqual([pid for pid in pids if pathlib.Path('/proc', pid).exists()], [])
         removal = lines[-1].split("-c '")[1].rstrip("'")
@@ -217,14 +217,14 @@ class DemoOfNodes(unittest.TestCase):
         self.assertEqual(self.schemas(), [['0']])
 
     def test_flags_that_do_not_fit(self):
-        for arguments, said in ((['--nodes', '3'], 'belong together'),
-                                (['--store', self.store], 'belong together'),
-                                (['--nodes', '1', '--store', self.store], 'range'),
-                                (['--nodes', '3', '--store', 'memory'], 'PostgreSQL'),
-                                (['--nodes', '3', '--store', self.store + '?schema=x'], 'own')):
+        for arguments, expected in ((['--nodes', '3'], 'belong together'),
+                                    (['--store', self.store], 'belong together'),
+                                    (['--nodes', '1', '--store', self.store], 'range'),
+                                    (['--nodes', '3', '--store', 'memory'], 'PostgreSQL'),
+                                    (['--nodes', '3', '--store', self.store + '?schema=x'], 'own')):
             ended = self.demo(*arguments)
             self.assertEqual(ended.returncode, 2, ended)
-            self.assertIn(said, ended.stderr)
+            self.assertIn(expected, ended.stderr)
         self.assertEqual(self.schemas(), [['0']])
 
 
@@ -241,17 +241,17 @@ class Passwords(Database):
     def test_wrong_or_missing_password_is_refused(self):
         store = self.url(user='locked')
         self.assertIn('PGPASSFILE', self.refusal(store, '--relaxed'))
-        said = self.refusal(store, '--relaxed', env={'PGPASSWORD': 'wrong-' + SECRET})
-        self.assertIn('PGPASSFILE', said)
-        self.assertNotIn(SECRET, said)
+        output = self.refusal(store, '--relaxed', env={'PGPASSWORD': 'wrong-' + SECRET})
+        self.assertIn('PGPASSFILE', output)
+        self.assertNotIn(SECRET, output)
 
     def test_password_on_the_command_line_is_refused(self):
         for store in (self.url(user='locked', password=SECRET),
                       self.url(user='locked') + '&password=' + SECRET,
                       self.url(user='locked') + '&pass%77ord=' + SECRET):
-            said = self.refusal(store, '--relaxed')
-            self.assertIn('PGPASSFILE', said)
-            self.assertNotIn(SECRET, said)
+            output = self.refusal(store, '--relaxed')
+            self.assertIn('PGPASSFILE', output)
+            self.assertNotIn(SECRET, output)
 
     def test_password_in_the_configuration_is_refused(self):
         path = self.folder / 'dormouse.toml'
@@ -392,12 +392,12 @@ class Life(Database):
         self.assertGreater(row['timeout'], row['created_at'])
         self.assertEqual(json.loads(rows[done]['result'])['output'], 'live')
         self.assertGreaterEqual(rows[done]['completed_at'], rows[done]['created_at'])
-        told = {message['id']: message for message in server.messages(done)}
+        messages = {message['id']: message for message in server.messages(done)}
         for row in server.select(
                 f"SELECT * FROM agent_session_messages WHERE session_id = '{done}'"):
-            self.assertEqual(row['role'], told[row['id']]['role'])
-            said = ''.join(p['text'] for p in told[row['id']]['parts'] if p['type'] == 'text')
-            self.assertEqual(json.loads(row['content'])['text'], said)
+            self.assertEqual(row['role'], messages[row['id']]['role'])
+            text = ''.join(p['text'] for p in messages[row['id']]['parts'] if p['type'] == 'text')
+            self.assertEqual(json.loads(row['content'])['text'], text)
         sessions = server.select('SELECT * FROM agent_sessions ORDER BY id')
         self.assertEqual(sorted([done, waits]), sorted(row['id'] for row in sessions))
         self.assertEqual({row['agent_id'] for row in sessions}, {'demo'})

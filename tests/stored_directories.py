@@ -72,7 +72,7 @@ class Directory:
                                                     'result': {'output': 'red'}}).status, 200)
         for name in ('sleeps', 'approval', 'question'):
             self.assertEqual(self.server.at_rest(self.made[name])['activity']['type'], 'idle', name)
-        self.assertIn('B is live', self.server.said(self.made['sleeps']))
+        self.assertIn('B is live', self.server.last_text(self.made['sleeps']))
         self.server.advance(31 * 86_400)
         self.assertEqual(self.server.at_rest(self.made['timer'])['activity']['type'], 'idle')
         for name in ('done', 'large', 'failed', 'cancelled', 'named', 'writer', 'fork'):

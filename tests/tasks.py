@@ -42,7 +42,7 @@ class Tasks(Contract):
             if m['source']['type'] == 'task'
         ]
 
-    def told(self, session, count=1):
+    def wait_notices(self, session, count=1):
         wait_for(lambda: len(self.notices(session)) >= count, what='notice')
         self.server.at_rest(session)
         return self.notices(session)
@@ -62,9 +62,9 @@ class OverHttp(Tasks):
     def test_parent_gets_the_end_once(self):
         parent = self.server.create()['id']
         task = self.ended(self.start(parent))
-        (notice,) = self.told(parent)
+        (notice,) = self.wait_notices(parent)
         self.assertTrue(notice.startswith(f'Task {task["taskID"]}: completed.'), notice)
-        self.assertEqual(self.server.said(parent), f'task {task["taskID"]}: completed')
+        self.assertEqual(self.server.last_text(parent), f'task {task["taskID"]}: completed')
         self.server.restart()
         self.server.at_rest(parent)
         self.assertEqual(len(self.notices(parent)), 1)
@@ -77,9 +77,9 @@ class OverHttp(Tasks):
         task = self.ended(task)
         self.assertEqual((task['status'], task['resumeCount']), ('completed', 1))
         self.assertEqual(task['result'], 'You said: again')  # the new response, and only that
-        said = [m['parts'][0]['text'] for m in self.server.messages(task['sessionID'])]
-        self.assertEqual(said, ['hello', 'You said: hello', 'again', 'You said: again'])
-        self.assertEqual(len(self.told(parent, 2)), 2)
+        texts = [m['parts'][0]['text'] for m in self.server.messages(task['sessionID'])]
+        self.assertEqual(texts, ['hello', 'You said: hello', 'again', 'You said: again'])
+        self.assertEqual(len(self.wait_notices(parent, 2)), 2)
 
     def test_only_completed_tasks_can_be_resumed(self):
         parent = self.server.create()['id']
@@ -192,13 +192,13 @@ class Demo(Tasks):
         session = self.server.create('background deploy A')['id']
         (task,) = self.list(session)
         line = f'background_task deploy A: {task["taskID"]}'
-        self.assertEqual(self.server.said(session), line)
+        self.assertEqual(self.server.last_text(session), line)
         self.child_waits(task['sessionID'])
         (call,) = self.server.open_calls(task['sessionID'])
         self.server.result(call['id'], 'live')
         self.assertEqual(self.ended(task)['result'], 'deploy A: live')
-        self.told(session)
-        self.assertEqual(self.server.said(session), f'task {task["taskID"]}: completed')
+        self.wait_notices(session)
+        self.assertEqual(self.server.last_text(session), f'task {task["taskID"]}: completed')
 
 
 class OverKills(Tasks):
@@ -215,7 +215,7 @@ class OverKills(Tasks):
         self.server.restart()  # the outcome was acknowledged: the parent gets the end
         self.assertEqual(self.ended(task)['result'], 'deploy A: live')
         self.server.restart()
-        self.assertEqual(len(self.told(parent)), 1)
+        self.assertEqual(len(self.wait_notices(parent)), 1)
         kinds = [e['type'] for e in self.server.events(child)]
         self.assertEqual(kinds.count('session_created'), 1)
         self.assertEqual(kinds.count('turn_started'), 1)
@@ -226,7 +226,7 @@ class OverKills(Tasks):
         self.server.restart()
         for n, task in enumerate(tasks):
             self.assertEqual(self.ended(task)['result'], f'You said: number {n}')
-        self.assertEqual(len(self.told(parent, 20)), 20)
+        self.assertEqual(len(self.wait_notices(parent, 20)), 20)
 
 
 class OfParents(Tasks):
@@ -237,7 +237,7 @@ class OfParents(Tasks):
         self.assertEqual(len(self.server.turns(parent)), 2)  # the notice's waits behind
         (call,) = self.server.open_calls(parent)
         self.server.result(call['id'], 'live')
-        self.assertEqual(len(self.told(parent)), 1)
+        self.assertEqual(len(self.wait_notices(parent)), 1)
 
     def test_end_of_a_parent_ends_its_children(self):
         parent = self.server.create()['id']
@@ -277,7 +277,7 @@ class Progress(Tasks):
         (call,) = self.server.open_calls(child)
         self.server.result(call['id'], 'live')
         self.ended(task)
-        self.told(parent)
+        self.wait_notices(parent)
         self.assertEqual(len(self.notices(parent)), 1)
         self.assertProblem(self.server.post(report, body), 409, 'wrong_state')
         self.assertProblem(
@@ -339,7 +339,7 @@ class Progress(Tasks):
         parent = self.server.create('background hello')['id']
         (task,) = self.list(parent)
         self.ended(task)
-        self.told(parent)
+        self.wait_notices(parent)
         self.server.create('somebody else')
         found, cursor = [], '0'
         while True:
@@ -391,8 +391,8 @@ class WhatUsersOfOthersReport(Tasks):
         parent = self.server.create('hello')['id']
         self.assertEqual(self.server.session(parent)['activity']['type'], 'idle')
         task = self.start(parent)
-        self.told(parent)
-        self.assertEqual(self.server.said(parent), f'task {task["taskID"]}: completed')
+        self.wait_notices(parent)
+        self.assertEqual(self.server.last_text(parent), f'task {task["taskID"]}: completed')
 
     def test_busy_parent_gets_the_end_in_its_turn(self):
         """There is always a next prompt: the notice waits in the same queue."""
@@ -418,7 +418,7 @@ class WhatUsersOfOthersReport(Tasks):
         for task in tasks:
             self.ended(task)
             self.server.restart()  # what was under way is delivered again
-        self.told(parent, 4)
+        self.wait_notices(parent, 4)
         self.server.restart()
         self.server.at_rest(parent)
         causes = [t['cause']['type'] for t in self.server.turns(parent)]
@@ -453,7 +453,7 @@ class WhatUsersOfOthersReport(Tasks):
             self.assertIn(other.get(path).status, (200, 202))
         other.close()
         session = self.server.create('background deploy A')['id']
-        announced = self.server.said(session).rsplit(': ', 1)[1]
+        announced = self.server.last_text(session).rsplit(': ', 1)[1]
         self.server.restart()
         for one in (announced, task['taskID']):
             self.assertIn(self.server.get(f'/api/tasks/{one}/output').status, (200, 202))
@@ -466,7 +466,7 @@ class WhatUsersOfOthersReport(Tasks):
         self.ended(second)
         (call,) = self.server.open_calls(parent)
         self.server.result(call['id'], 'live')
-        notices = self.told(parent, 2)
+        notices = self.wait_notices(parent, 2)
         for task in (first, second):
             self.assertEqual(len([one for one in notices if task['taskID'] in one]), 1, notices)
         self.assertEqual(self.output(first)['result'], 'You said: one')

@@ -401,8 +401,8 @@ class Speaker(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header('Content-Type', 'text/event-stream')
         self.end_headers()
-        for said, finish in ((delta, None), ({}, 'stop' if called else 'tool_calls')):
-            chunk = {'choices': [{'index': 0, 'delta': said, 'finish_reason': finish}]}
+        for content, finish in ((delta, None), ({}, 'stop' if called else 'tool_calls')):
+            chunk = {'choices': [{'index': 0, 'delta': content, 'finish_reason': finish}]}
             self.wfile.write(f'data: {json.dumps(chunk)}\n\n'.encode())
         self.wfile.write(b'data: [DONE]\n\n')
 
@@ -443,10 +443,10 @@ command = {json.dumps(command)}
     def test_context_reaches_the_model_and_the_mcp_server(self):
         session = self.begin(traceparent=SENT, tracestate=STATE)
         self.server.at_rest(session)
-        asked, told = self.collector.wait_for_spans('chat ', 2)
+        first, second = self.collector.wait_for_spans('chat ', 2)
         tool, = self.collector.wait_for_spans('execute_tool mcp:s:look')
         self.assertEqual([headers['traceparent'] for headers in self.model.headers],
-                         [f'00-{TRACE}-{span.id}-01' for span in (asked, told)])
+                         [f'00-{TRACE}-{span.id}-01' for span in (first, second)])
         self.assertEqual({headers['tracestate'] for headers in self.model.headers}, {STATE})
         log = (self.folder / 'log').read_text().splitlines()
         self.assertIn(f'traceparent 00-{TRACE}-{tool.id}-01', log)

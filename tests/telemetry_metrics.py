@@ -60,17 +60,17 @@ class Metrics(Traced):
         duration, tokens = (metrics[f'gen_ai.client.{name}']
                             for name in ('operation.duration', 'token.usage'))
         self.assertEqual((duration['unit'], tokens['unit']), ('s', '{token}'))
-        asked = {'gen_ai.operation.name': 'chat', 'gen_ai.provider.name': 'dormouse',
-                 'gen_ai.request.model': 'main'}
+        expected = {'gen_ai.operation.name': 'chat', 'gen_ai.provider.name': 'dormouse',
+                    'gen_ai.request.model': 'main'}
         point, = duration['histogram']['dataPoints']
-        self.assertEqual(attributes(point), asked)
+        self.assertEqual(attributes(point), expected)
         self.assertEqual(point['count'], '2')
         self.assertEqual(point['explicitBounds'], [.01 * 2 ** n for n in range(14)])
         points = {attributes(one)['gen_ai.token.type']: one
                   for one in tokens['histogram']['dataPoints']}
         self.assertEqual(points.keys(), {'input', 'output'})
         for kind, one in points.items():
-            self.assertEqual(attributes(one), {**asked, 'gen_ai.token.type': kind})
+            self.assertEqual(attributes(one), {**expected, 'gen_ai.token.type': kind})
             self.assertEqual(one['explicitBounds'], [4 ** n for n in range(14)])
             self.assertEqual(one['sum'], self.value(
                 'dormouse_tokens_total{agent="ops",project="default",model="main",'

@@ -142,13 +142,13 @@ class Decisions(Cli):
     def test_explain_and_show_print_decision_and_reason(self):
         _, session, call = self.asleep('approve A')
         self.dm('deny', call['id'], '--reason', 'not on a Friday')
-        for said in (self.dm('show', call['id']), self.dm('explain', call['id'])):
-            self.assertRegex(said, r'(?m)^decision  denied: not on a Friday$')
+        for output in (self.dm('show', call['id']), self.dm('explain', call['id'])):
+            self.assertRegex(output, r'(?m)^decision  denied: not on a Friday$')
         _, session, call = self.asleep('approve B')
         self.assertNotIn('decision', self.dm('show', call['id']))
         self.dm('approve', call['id'])
-        for said in (self.dm('show', call['id']), self.dm('explain', session)):
-            self.assertRegex(said, r'(?m)^decision  approved$')
+        for output in (self.dm('show', call['id']), self.dm('explain', session)):
+            self.assertRegex(output, r'(?m)^decision  approved$')
 
 
 class Dying(Cli):
@@ -178,15 +178,15 @@ class Dying(Cli):
 
 
 class Advice(Cli):
-    def told(self, *words, exits=USAGE):
+    def error_output(self, *words, exits=USAGE):
         ended = run(*words, *self.where())
         self.assertEqual(ended.returncode, exits, ended)
         return ended.stderr
 
     def test_queued_prompt_says_behind_what(self):
         _, session, call = self.asleep()
-        said = self.dm('prompt', 'hello', '-s', session, exits=SLEEPS)
-        self.assertIn(f'queued behind {call["turnID"]}\n', said)
+        output = self.dm('prompt', 'hello', '-s', session, exits=SLEEPS)
+        self.assertIn(f'queued behind {call["turnID"]}\n', output)
 
     def test_https_where_http_is_spoken(self):
         url = f'https://127.0.0.1:{self.server.port}'
@@ -196,10 +196,11 @@ class Advice(Cli):
 
     def test_errors_name_the_flags(self):
         _, session, call = self.asleep()
-        self.assertIn('dormouse: --for: must be', self.told('claim', call['id'], '--for', '9h'))
-        said = self.told('prompt', 'x', '--agent', 'nobody')
+        output = self.error_output('claim', call['id'], '--for', '9h')
+        self.assertIn('dormouse: --for: must be', output)
+        output = self.error_output('prompt', 'x', '--agent', 'nobody')
         self.assertEqual(
-            said,
+            output,
             "dormouse: --agent: unknown agent 'nobody' (bad_value)\n"
             '  See them: dormouse agents.\n',
         )
@@ -212,20 +213,20 @@ class Advice(Cli):
             (('deliveries', '--retry', 'dlv_x'), 'dormouse deliveries'),
             (('mail', 'nobody', 'hi'), 'dormouse alias'),
         ):
-            said = self.told(*words, exits=NOT_FOUND)
-            self.assertIn(hint, said)
-            self.assertNotIn('id or path was not found', said)
+            output = self.error_output(*words, exits=NOT_FOUND)
+            self.assertIn(hint, output)
+            self.assertNotIn('id or path was not found', output)
 
     def test_completed_session_is_reopened(self):
         session = self.server.create('hello')['id']
         self.dm('end', session)
-        said = self.told('prompt', 'x', '-s', session, exits=CONFLICT)
-        self.assertIn('--reopen', said)
+        output = self.error_output('prompt', 'x', '-s', session, exits=CONFLICT)
+        self.assertIn('--reopen', output)
         self.dm('prompt', 'x', '-s', session, '--reopen')
 
     def test_names_that_other_programs_have(self):
         for word, ours in (('events', 'tail'), ('ls', 'sessions'), ('sesions', 'sessions')):
-            self.assertIn(f'Did you mean: dormouse {ours}\n', self.told(word))
+            self.assertIn(f'Did you mean: dormouse {ours}\n', self.error_output(word))
 
     def test_output_that_cannot_be_written_is_a_failure(self):
         with open('/dev/full', 'w') as full:
@@ -246,8 +247,8 @@ class Advice(Cli):
     def test_dry_run_of_an_import_looks_for_its_agent(self):
         export = pathlib.Path(self.server.own, 'export.json')
         export.write_text('{"info": {"id": "ses_1"}, "messages": []}')
-        said = self.told('import', export, '--agent', 'nobody', '--dry-run')
-        self.assertIn("--agent: unknown agent 'nobody'", said)
+        output = self.error_output('import', export, '--agent', 'nobody', '--dry-run')
+        self.assertIn("--agent: unknown agent 'nobody'", output)
         self.dm('import', export, '--agent', 'demo', '--dry-run')
         data = ['--server', 'http://127.0.0.1:1', '--data', self.server.directory]
         ended = run('import', export, '--agent', 'nobody', '--dry-run', *data)

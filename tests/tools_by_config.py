@@ -134,7 +134,7 @@ class Tools(Case):
     def say(self, text='deploy A'):
         """Returns the agent's last text; stores the session in self.session."""
         self.session = self.server.create(text, agent='ops')['id']
-        return self.server.said(self.session)
+        return self.server.last_text(self.session)
 
     def asks_again_after(self, seconds):
         """The service is called a second time after that many seconds, and not before."""
@@ -158,7 +158,7 @@ class Tools(Case):
 
     def ends_with(self, text):
         self.server.at_rest(self.session)
-        self.assertEqual(self.server.said(self.session), text)
+        self.assertEqual(self.server.last_text(self.session), text)
 
 
 class Programs(Tools):

@@ -79,28 +79,28 @@ class Sources(Cli):
         session = self.server.create(prompt)['id']
         return session, self.server.open_calls(session)[0]['id']
 
-    def said(self, session):
+    def final_text(self, session):
         self.server.at_rest(session)
-        return self.server.said(session)
+        return self.server.last_text(session)
 
 
 class Trigger(Sources):
     def test_every_kind_settles_a_call(self):
         for source in ('ci', 'plain', 'gh', 'slack'):
             session, call = self.waiting()
-            told = self.command('trigger', source, call, f'live by {source}').stdout
-            self.assertIn('applied', told)
-            self.assertEqual(self.said(session), f'deploy A: live by {source}')
+            output = self.command('trigger', source, call, f'live by {source}').stdout
+            self.assertIn('applied', output)
+            self.assertEqual(self.final_text(session), f'deploy A: live by {source}')
 
     def test_json_error_and_default_output(self):
-        for words, told in (
+        for words, expected in (
             (('--json-value', '{"a":[1]}'), 'deploy A: {"a":[1]}'),
             (('--error', 'no room'), 'deploy A failed: no room'),
             ((), 'deploy A: sample'),
         ):
             session, call = self.waiting()
             self.command('trigger', 'plain', call, *words)
-            self.assertEqual(self.said(session), told)
+            self.assertEqual(self.final_text(session), expected)
 
     def test_whole_body_comes_from_a_file_or_standard_input(self):
         body = lambda call: json.dumps({'pendingID': call, 'result': {'output': 'up'}})
@@ -108,10 +108,10 @@ class Trigger(Sources):
         file = self.folder / 'body.json'
         file.write_text(body(call))
         self.command('trigger', 'ci', '--body', file)
-        self.assertEqual(self.said(session), 'deploy A: up')
+        self.assertEqual(self.final_text(session), 'deploy A: up')
         session, call = self.waiting()
         self.command('trigger', 'ci', '--body', '-', stdin=body(call))
-        self.assertEqual(self.said(session), 'deploy A: up')
+        self.assertEqual(self.final_text(session), 'deploy A: up')
         form = 'payload=' + urllib.request.quote('{"actions": []}')
         refused = self.command('trigger', 'slack', '--body', '-', stdin=form, exits=USAGE)
         self.assertIn('/payload/actions/0/block_id', refused.stderr)
@@ -149,10 +149,10 @@ class Trigger(Sources):
             (('ci', call, '--button', 'approve'), '--button is about messages in Slack'),
             (('slack', call, '--button', 'approve'), 'no [[notify]] of kind slack-bot has'),
         ):
-            told = self.command('trigger', *words, exits=USAGE)
-            self.assertIn(why, told.stderr)
-        told = self.command('trigger', 'ci', call, exits=NOT_ALLOWED, S_CI='whsec_' + 'AAAA' * 8)
-        self.assertIn('bad_signature', told.stderr)
+            done = self.command('trigger', *words, exits=USAGE)
+            self.assertIn(why, done.stderr)
+        done = self.command('trigger', 'ci', call, exits=NOT_ALLOWED, S_CI='whsec_' + 'AAAA' * 8)
+        self.assertIn('bad_signature', done.stderr)
         self.command('trigger', 'ci', call, 'one')
         self.command('trigger', 'ci', call, 'two', exits=CONFLICT)
 
@@ -190,8 +190,8 @@ role = "read"
         self.assertIn('ann, bob', self.press(call, '--button', 'deny', exits=USAGE).stderr)
         self.assertIn('no [[user]] "eve" with slack',
                       self.press(call, '--button', 'deny', '--as', 'eve', exits=USAGE).stderr)
-        told = self.press(call, '--button', 'approve', '--as', 'bob', exits=1)
-        self.assertIn('the call still waits', told.stderr)
+        done = self.press(call, '--button', 'approve', '--as', 'bob', exits=1)
+        self.assertIn('the call still waits', done.stderr)
         shown = self.press(call, '--button', 'approve', '--as', 'ann', '--print').stdout
         self.assertIn('/async-tool/slack\n', shown)
         self.assertNotIn('signing secret', shown)
@@ -235,7 +235,7 @@ class Listen(Sources):
             self.assertIn(f'  {header}', shown)
         self.assertIn(f'  {len(body)} bytes\n', shown)
         self.assertIn(f'"pendingID": "{call}"', shown)
-        self.assertEqual(self.said(session), 'deploy A: up')
+        self.assertEqual(self.final_text(session), 'deploy A: up')
         status, answer = self.post(b'{"pendingID": "pnd_x"}')
         self.assertEqual((status, json.loads(answer)['code']), (400, 'bad_value'))
 
@@ -262,7 +262,7 @@ class Mistakes(Sources):
         done = run('trigger', 'ci', call, 'live', *self.where(),
                    env=environment(**{**SECRETS, **elsewhere}))
         self.assertEqual(done.returncode, DONE, done)
-        self.assertEqual(self.said(session), 'deploy A: live')
+        self.assertEqual(self.final_text(session), 'deploy A: live')
 
     def test_without_a_configuration_it_says_what_to_name(self):
         self.server.finish()
@@ -277,8 +277,8 @@ class Mistakes(Sources):
     def test_source_is_checked_before_it_listens(self):
         self.assertIn('no source nobody', self.command('listen', 'nobody', exits=USAGE).stderr)
         self.config.write_text('[[source]]\nid = "ci"\n')
-        told = self.command('listen', 'ci', exits=USAGE).stderr
-        self.assertRegex(told, r'dormouse\.toml:1: .*kind')
+        output = self.command('listen', 'ci', exits=USAGE).stderr
+        self.assertRegex(output, r'dormouse\.toml:1: .*kind')
 
 
 if __name__ == '__main__':

@@ -11,27 +11,27 @@ from dormouse import Alone, Client, main, run, wait_for
 from tools_by_config import HELD, Tools, call_back, eventually
 from webhook_peers import WHSEC, standard
 
-# Logs what it was asked, and does what the output says.
+# Logs each request, and does what the output says.
 CHECK = '''
 import fcntl, json, os, signal, sys
 what = json.load(sys.stdin)
-with open(os.path.join(os.path.dirname(sys.argv[0]), 'asked'), 'a') as asked:
-    asked.write(json.dumps([what, dict(os.environ)]) + '\\n')
-said = what['output']
-if said == 'dead':
+with open(os.path.join(os.path.dirname(sys.argv[0]), 'requests'), 'a') as log:
+    log.write(json.dumps([what, dict(os.environ)]) + '\\n')
+output = what['output']
+if output == 'dead':
     print('status must be live')
     print('and more')
     sys.exit(1)
-if said == 'stumble':
+if output == 'stumble':
     raise RuntimeError('s3cret-of-a-stumble')
-if said == 'odd':
+if output == 'odd':
     sys.stderr.write('s3cret-of-an-oddity')
     sys.exit(3)
-if said == 'killed':
+if output == 'killed':
     os.kill(os.getpid(), 9)
-if said == 'hang':
+if output == 'hang':
     signal.pause()
-if isinstance(said, str) and said.startswith('slow'):
+if isinstance(output, str) and output.startswith('slow'):
     with open(os.path.join(os.path.dirname(sys.argv[0]), 'lock')) as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)  # until the test removes its own
 '''
@@ -62,8 +62,8 @@ class Validated(Tools):
         text = f'cat >/dev/null; echo "$DORMOUSE_CALLBACK_URL" > {self.folder}/url; exit 75\n'
         return self.command(text, more=tool) + self.checked(more)
 
-    def asked(self):
-        path = self.folder / 'asked'
+    def requests(self):
+        path = self.folder / 'requests'
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     def url(self):
@@ -94,7 +94,7 @@ class Doors(Validated):
         self.assertEqual(len(self.server.open_calls(self.session)), 1)
         self.assertStatus(self.server.result(call['id'], 'live'), 200)
         self.ends_with('deploy A: live')
-        (what, environment), _ = self.asked()
+        (what, environment), _ = self.requests()
         self.assertEqual(
             what,
             {
@@ -113,7 +113,7 @@ class Doors(Validated):
         again = self.assertStatus(self.server.result(call['id'], 'live'), 200)
         self.assertTrue(again['duplicate'])
         self.assertProblem(self.server.result(call['id'], 'dead'), 409, 'conflict')
-        self.assertEqual(len(self.asked()), 2)
+        self.assertEqual(len(self.requests()), 2)
         self.assertEqual(self.counted(), {'fits': 1, 'misfit': 1, 'failed': 0, 'refused': 0})
         self.assertNotIn('status must be live', self.server.log.read_text())
 
@@ -131,7 +131,7 @@ class Doors(Validated):
         items = self.assertStatus(self.server.post('/async-tool/results', body), 200)['items']
         self.assertEqual([one['status'] for one in items], [200, 422, 503, 200])
         self.assertEqual(items[2]['problem']['code'], 'validator_unavailable')
-        self.assertEqual(len(self.asked()), 3, 'an error is no result')
+        self.assertEqual(len(self.requests()), 3, 'an error is no result')
 
     def test_callback_url(self):
         self.serve(self.later())
@@ -158,9 +158,9 @@ class Doors(Validated):
         self.assertProblem(send('odd', 'd2'), 503, 'validator_unavailable')
         self.assertStatus(send('live', 'd3'), 200)
         self.ends_with('deploy A: live')
-        self.assertEqual(len(self.asked()), 3)
+        self.assertEqual(len(self.requests()), 3)
         self.assertStatus(send('live', 'd3'), 200)
-        self.assertEqual(len(self.asked()), 3, 'a delivery that comes twice')
+        self.assertEqual(len(self.requests()), 3, 'a delivery that comes twice')
 
     def test_command_line(self):
         self.serve(self.later())
@@ -216,7 +216,7 @@ class Doors(Validated):
         self.ends_with('deploy A: live')
         (polled,) = [e for e in self.server.events(self.session) if e['type'] == 'polled']
         self.assertIn('could not be checked', polled['data']['error'])
-        self.assertEqual([what['output'] for what, _ in self.asked()], ['odd', 'live'])
+        self.assertEqual([what['output'] for what, _ in self.requests()], ['odd', 'live'])
 
     def test_immediate_result_of_a_tool(self):
         self.serve(self.command('cat >/dev/null; cat "$(dirname "$0")/gives"\n') + self.checked())
@@ -300,7 +300,7 @@ class Crowds(Validated):
         for answer in answers:
             self.assertProblem(answer, 503, 'overloaded', next='retry')
             self.assertIn('Retry-After', answer.headers)
-        self.assertLessEqual(len(self.asked()), 2)
+        self.assertLessEqual(len(self.requests()), 2)
         self.assertStatus(self.server.get('/healthz'), 200)
         other = self.server.create('hi', agent='ops')['id']
         self.server.at_rest(other)
@@ -320,7 +320,7 @@ class Crowds(Validated):
         ]
         for thread in threads:
             thread.start()
-        wait_for(lambda: len(self.asked()) == 2, what='both are checked')
+        wait_for(lambda: len(self.requests()) == 2, what='both are checked')
         self.lock.close()
         for thread in threads:
             thread.join()
@@ -331,7 +331,7 @@ class Crowds(Validated):
         pending = self.waiting()['id']
         sender = threading.Thread(target=self.sends_into_a_kill, args=(pending,))
         sender.start()
-        wait_for(lambda: self.asked(), what='it is checked')
+        wait_for(lambda: self.requests(), what='it is checked')
         self.server.kill()
         sender.join()
         self.server.start()

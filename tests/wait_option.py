@@ -50,9 +50,9 @@ class Wait(Cli):
 
     def test_result_follows_to_the_end_of_the_turn(self):
         _, session, call = self.asleep()
-        said = self.dm('result', call['id'], 'live', '--wait')
-        self.assertTrue(said.startswith('applied'), said)
-        self.assertTrue(said.endswith('deploy A: live\n'), said)
+        output = self.dm('result', call['id'], 'live', '--wait')
+        self.assertTrue(output.startswith('applied'), output)
+        self.assertTrue(output.endswith('deploy A: live\n'), output)
         self.assertTrue(self.dm('result', call['id'], 'live', '--wait').startswith('duplicate'))
 
     def test_error_and_json(self):
@@ -64,9 +64,9 @@ class Wait(Cli):
     def test_approve_and_deny_follow(self):
         for verb in ('approve', 'deny'):
             _, session, call = self.asleep('approve A')
-            said = self.dm(verb, call['id'], '--wait')
-            self.assertTrue(said.startswith(verb), said)
-            self.assertIn(self.server.said(session), said)
+            output = self.dm(verb, call['id'], '--wait')
+            self.assertTrue(output.startswith(verb), output)
+            self.assertIn(self.server.last_text(session), output)
 
     def test_ctrl_c_ends_the_wait_and_not_the_turn(self):
         process = self.started('prompt', 'deploy A', '--wait')
@@ -80,8 +80,8 @@ class Wait(Cli):
         self.dm('result', call['id'], 'live')
 
     def test_question_without_an_agent_ends_at_once(self):
-        asked = self.server.post('/api/pending', {'question': 'Go?', 'kind': 'approval'})
-        self.dm('approve', asked['pendingID'], '--wait')
+        question = self.server.post('/api/pending', {'question': 'Go?', 'kind': 'approval'})
+        self.dm('approve', question['pendingID'], '--wait')
 
 
 class WaitForRetry(Cli):
@@ -95,8 +95,8 @@ class WaitForRetry(Cli):
         session = self.server.create('hello', agent='ops')['id']
         self.server.at_rest(session)
         provider.accepts = True
-        said = self.dm('retry', session, '--wait')
-        self.assertIn('well', said)
+        output = self.dm('retry', session, '--wait')
+        self.assertIn('well', output)
         (turn,) = self.server.turns(session)
         self.assertEqual(turn['finishReason'], 'stop')
         self.dm('retry', session, '--wait', exits=CONFLICT)

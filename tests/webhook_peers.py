@@ -22,8 +22,8 @@ def install():
     return npm.install(FOLDER, 'node')
 
 
-def peer(script='peer.mjs', /, **asked):
-    done = subprocess.run(['node', script], cwd=FOLDER, input=json.dumps(asked), text=True,
+def peer(script='peer.mjs', /, **request):
+    done = subprocess.run(['node', script], cwd=FOLDER, input=json.dumps(request), text=True,
                           capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -113,7 +113,7 @@ class Signed(Webhooks):
         self.assertEqual((again['outcome'], again['duplicate']), ('duplicate', True))
         self.assertEqual(again['receipt'], first['receipt'])
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'deploy A: up')
+        self.assertEqual(self.server.last_text(session), 'deploy A: up')
         receipt = self.server.get(f'/async-tool/pending/{pending}')['receipt']
         self.assertEqual(
             (receipt['by'], receipt['via'], receipt['deliveryID']),
@@ -124,7 +124,7 @@ class Signed(Webhooks):
         session, pending = self.deploy()
         self.assertStatus(self.signed({'pendingID': pending, 'error': 'no room'}), 200)
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'deploy A failed: no room')
+        self.assertEqual(self.server.last_text(session), 'deploy A failed: no room')
 
     def test_either_secret_signs_and_no_other(self):
         _, pending = self.deploy()
@@ -256,7 +256,7 @@ class OtherKinds(Webhooks):
         self.assertProblem(self.send('slack', raw, bad), 401, 'bad_signature')
         self.assertStatus(self.send('slack', raw, headers), 200)
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'deploy A: go')
+        self.assertEqual(self.server.last_text(session), 'deploy A: go')
 
 
 class References(Webhooks):
@@ -318,7 +318,7 @@ url = "{self.service.url}/build"
         self.assertEqual((again['outcome'], again['duplicate']), ('duplicate', True))
         self.assertProblem(self.github(delivery='g2', conclusion='failure'), 409, 'conflict')
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'deploy A: success')
+        self.assertEqual(self.server.last_text(session), 'deploy A: success')
 
     def test_same_content_under_another_id_is_a_duplicate(self):
         session, _ = self.build()
@@ -361,7 +361,7 @@ url = "{self.service.url}/build"
         self.assertEqual(self.assertStatus(self.github(), 202)['duplicate'], True)
         session = self.server.create('deploy A', agent='ops')['id']
         eventually(lambda: self.server.session(session)['activity']['type'] == 'idle', 'settled')
-        self.assertEqual(self.server.said(session), 'deploy A: success')
+        self.assertEqual(self.server.last_text(session), 'deploy A: success')
         receipt = next(
             e['data']['receipt'] for e in self.server.events(session) if e['type'] == 'submitted'
         )

@@ -48,8 +48,8 @@ webhook_secret_env = "S_JOB"
     def test_deploy_preview(self):
         session = self.server.create('deploy main', agent='ops')['id']
         (call,) = self.server.open_calls(session)
-        ((_, _, asked),) = self.service.requests
-        pending = json.loads(asked)['callbackID']
+        ((_, _, request),) = self.service.requests
+        pending = json.loads(request)['callbackID']
         self.assertEqual(pending, call['id'])
         self.assertEqual(
             (call['externalRef'], call['estimatedDuration'], call['placeholder']),
@@ -80,7 +80,7 @@ webhook_secret_env = "S_JOB"
         self.assertEqual(self.assertStatus(self.send('', body, good), 200)['outcome'], 'duplicate')
         self.server.at_rest(session)
         self.assertIn(
-            'Preview deployed to https://preview-123.example.com', self.server.said(session)
+            'Preview deployed to https://preview-123.example.com', self.server.last_text(session)
         )
         receipt = self.server.get(f'/async-tool/pending/{pending}')['receipt']
         self.assertEqual((receipt['by']['type'], receipt['via']), ('webhook', 'webhook'))

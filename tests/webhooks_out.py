@@ -234,10 +234,10 @@ class Outcomes(Sent):
                 sent[pending] = round
             self.server.restart()
 
-        def told():
+        def delivered():
             return {json.loads(r['body'])['pendingID'] for r in list(self.receiver.received)}
 
-        eventually(lambda: told() == set(sent), 'all got it')
+        eventually(lambda: delivered() == set(sent), 'all got it')
         by_call = {}
         for received in list(self.receiver.received):
             body = json.loads(received['body'])
@@ -356,18 +356,18 @@ events = ["call_paused", "submitted", "turn_ended"]
         received = self.of_events()[0]
         headers = {k: v for k, v in received['headers'].items() if k.startswith('webhook-')}
         for library in ('standardwebhooks', 'svix', 'openai'):
-            asked = {
+            request = {
                 'verify': library,
                 'secret': WHSEC,
                 'headers': headers,
                 'body': received['body'].decode(),
             }
-            answer = webhook_peers.peer(**asked)
+            answer = webhook_peers.peer(**request)
             self.assertEqual(
                 answer.get('payload', answer).get('type'), 'call_paused', (library, answer)
             )
-            asked['body'] += ' '
-            self.assertIn('refused', webhook_peers.peer(**asked))
+            request['body'] += ' '
+            self.assertIn('refused', webhook_peers.peer(**request))
 
 
 class Fairness(Sent):

@@ -121,13 +121,13 @@ class WriteOnce(unittest.TestCase):
 
     def test_checker_agrees_with_a_search_of_all_orders(self):
         draw = random.Random(1)
-        told = {True: 0, False: 0}
+        counts = {True: 0, False: 0}
         for _ in range(6000):
             history = [random_op(draw) for _ in range(draw.randint(1, 4))]
             right = wrong(history) is None
             self.assertEqual(right, explained(history), history)
-            told[right] += 1
-        self.assertGreater(min(told.values()), 1000, 'both kinds were drawn')
+            counts[right] += 1
+        self.assertGreater(min(counts.values()), 1000, 'both kinds were drawn')
 
 
 if __name__ == '__main__':

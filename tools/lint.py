@@ -179,11 +179,11 @@ def main(arguments):
     objects = parse_dependencies(output_of('ninja', '-C', str(root / 'build/clang'), '-t', 'deps'))
     keys = Keys(root, output_of(TOOL, '--version'), objects)
     wanted = {str(pathlib.Path(name).resolve()) for name in arguments}
-    said = {source: command for source, command in sorted(commands(root).items())
-            if not wanted or source in wanted}
-    all_keys = {source: keys.of(command) for source, command in said.items()}
+    command_of = {source: command for source, command in sorted(commands(root).items())
+                  if not wanted or source in wanted}
+    all_keys = {source: keys.of(command) for source, command in command_of.items()}
     looked_at = [source for source, key in all_keys.items() if not stamps.knows(key)]
-    flags = {source: flags_of(said[source], source) for source in looked_at}
+    flags = {source: flags_of(command_of[source], source) for source in looked_at}
     together = batches(looked_at, flags)
     made_scope(root)
     found = 0

@@ -106,12 +106,12 @@ def check(model, settings, text):
     errors = re.search(r"errors: (\d+)", out)
     whole = states and errors and "Search not completed" not in out
     count = f"{int(states[1]):,} states" if states else "no states"
-    said = f"{text}: {count}, {time.monotonic() - start:.0f} s"
+    summary = f"{text}: {count}, {time.monotonic() - start:.0f} s"
     if broken(settings):
         found = errors and int(errors[1]) > 0 and re.search(r"assertion violated|non-progress", out)
-        return (None if found else "spin did not find it:\n" + out[-800:]), f"found: {said}"
+        return (None if found else "spin did not find it:\n" + out[-800:]), f"found: {summary}"
     fine = whole and int(errors[1]) == 0
-    return (None if fine else "spin found:\n" + out[:800]), said
+    return (None if fine else "spin found:\n" + out[:800]), summary
 
 
 def show(model, number):
@@ -132,8 +132,8 @@ def main():
         return show(sys.argv[1], sys.argv[2])
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for (model, settings, _), (wrong, said) in zip(CHECKS, pool.map(check, *zip(*CHECKS))):
-            print(f"{'FAILED' if wrong else 'ok':<8}{model:<6} {said}", flush=True)
+        for (model, settings, _), (wrong, summary) in zip(CHECKS, pool.map(check, *zip(*CHECKS))):
+            print(f"{'FAILED' if wrong else 'ok':<8}{model:<6} {summary}", flush=True)
             if wrong:
                 failed += 1
                 print(f"        {settings}\n        {wrong}")

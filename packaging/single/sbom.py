@@ -27,15 +27,15 @@ COMPILED = {'libcurl.a': 'curl', 'libpq.a': 'postgresql-15', 'libqrencode.a': 'q
             'libspdlog.a': 'spdlog', 'libfmt.a': 'fmtlib'}
 
 
-def said(*command, cwd=None):
+def output_of(*command, cwd=None):
     return subprocess.run(command, check=True, capture_output=True, text=True, cwd=cwd).stdout
 
 
 def linked_archives(program, arch):
     """Returns the paths of all archives of the link command that are not our own objects."""
-    command = said('ninja', '-t', 'commands', '-s', program.name, cwd=program.parent)
+    command = output_of('ninja', '-t', 'commands', '-s', program.name, cwd=program.parent)
     named = [word for word in re.findall(r'\S+\.a\b', command) if word.startswith('/')]
-    implied = [said(COMPILER[arch], f'-print-file-name={name}').strip() for name in IMPLIED]
+    implied = [output_of(COMPILER[arch], f'-print-file-name={name}').strip() for name in IMPLIED]
     return sorted({os.path.realpath(path) for path in named + implied})
 
 
@@ -50,7 +50,7 @@ def debian_package(path):
 
 
 def version_of(name):
-    return said('dpkg-query', '-W', '-f', '${Version}', name)
+    return output_of('dpkg-query', '-W', '-f', '${Version}', name)
 
 
 class Unpacked:

@@ -73,8 +73,8 @@ class Agent:
                     'params': {'sessionId': session, 'toolCall': call, 'options': options},
                 })
                 return
-            said = [m['parts'][0]['text'] for m in self.kept.sessions[session]]
-            words = [w for text in said for w in text.split() if w.startswith('TOKEN-')]
+            texts = [m['parts'][0]['text'] for m in self.kept.sessions[session]]
+            words = [w for text in texts for w in text.split() if w.startswith('TOKEN-')]
             self.says(session, 'I know ' + ' '.join(sorted(set(words))))
 
     def call(self, method, params):

@@ -64,12 +64,12 @@ def ask(session, call, wait=True, options=OPTIONS, **more):
         return None
     waiting[number][0].wait()
     outcome = waiting[number][1]['result']['outcome']
-    log('answer', call=call[:20], said=outcome.get('optionId', outcome['outcome']))
+    log('answer', call=call[:20], option=outcome.get('optionId', outcome['outcome']))
 
 
 def update(session, what, **more):
-    told = {'sessionUpdate': what, **more}
-    send({'method': 'session/update', 'params': {'sessionId': session, 'update': told}})
+    body = {'sessionUpdate': what, **more}
+    send({'method': 'session/update', 'params': {'sessionId': session, 'update': body}})
 
 
 def say(session, text):

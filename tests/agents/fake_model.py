@@ -20,20 +20,21 @@ def text_of(content):
 
 def decide(messages, tools):
     """(name, arguments) of a tool, or a text. Messages are (role, text, has a tool's result)."""
-    asked = ([text for role, text, result in messages if role == 'user' and not result] or [''])[-1]
+    prompts = [text for role, text, result in messages if role == 'user' and not result]
+    prompt = prompts[-1] if prompts else ''
     shell = [name for name in SHELLS if name in tools]
     ask = [name for name in tools if name.endswith('ask_human')]
     if messages and messages[-1][2]:
         return ' '.join(['the tool has run', *re.findall(r'TOKEN-\d+', messages[-1][1])])
-    if ask and 'USE_MCP' in asked:
+    if ask and 'USE_MCP' in prompt:
         return ask[0], {'question': 'Which token?', 'wait': 600_000}
-    if shell and ('USE_TOOL' in asked or 'You may now do' in asked):
+    if shell and ('USE_TOOL' in prompt or 'You may now do' in prompt):
         return shell[0], COMMAND
     task = [name for name in tools if name.endswith('background_task')]
-    if task and 'USE_TASK' in asked:
+    if task and 'USE_TASK' in prompt:
         wanted = {'description': 'a review', 'prompt': 'remember TOKEN-99', 'agent': 'reviewer'}
         return task[0], wanted
-    ended = re.search(r'Task (tsk_[\w-]+): completed', asked)
+    ended = re.search(r'Task (tsk_[\w-]+): completed', prompt)
     output = [name for name in tools if name.endswith('background_output')]
     if ended and output:
         return output[0], {'task_id': ended[1]}
@@ -84,17 +85,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
         messages = [
             (m['role'], text_of(m.get('content')), m['role'] == 'tool') for m in body['messages']
         ]
-        said = decide(messages, [t['function']['name'] for t in body.get('tools') or []])
-        if isinstance(said, tuple):
+        reply = decide(messages, [t['function']['name'] for t in body.get('tools') or []])
+        if isinstance(reply, tuple):
             call = {
                 'index': 0,
                 'id': f'call_{len(self.server.bodies)}',
                 'type': 'function',
-                'function': {'name': said[0], 'arguments': json.dumps(said[1])},
+                'function': {'name': reply[0], 'arguments': json.dumps(reply[1])},
             }
             deltas = [({'tool_calls': [call]}, None), ({}, 'tool_calls')]
         else:
-            deltas = [({'content': word + ' '}, None) for word in said.split()] + [({}, 'stop')]
+            deltas = [({'content': word + ' '}, None) for word in reply.split()] + [({}, 'stop')]
         self.stream()
         chunk = {'id': 'c1', 'object': 'chat.completion.chunk', 'created': 1, 'model': 'fake-1'}
         for delta, finish in [({'role': 'assistant', 'content': ''}, None), *deltas]:
@@ -115,15 +116,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
             )
             for m in body['messages']
         ]
-        said = decide(messages, [t.get('name') for t in body.get('tools') or []])
+        reply = decide(messages, [t.get('name') for t in body.get('tools') or []])
         number = len(self.server.bodies)
-        if isinstance(said, tuple):
-            block = {'type': 'tool_use', 'id': f'toolu_{number}', 'name': said[0], 'input': {}}
-            delta = {'type': 'input_json_delta', 'partial_json': json.dumps(said[1])}
+        if isinstance(reply, tuple):
+            block = {'type': 'tool_use', 'id': f'toolu_{number}', 'name': reply[0], 'input': {}}
+            delta = {'type': 'input_json_delta', 'partial_json': json.dumps(reply[1])}
         else:
             block = {'type': 'text', 'text': ''}
-            delta = {'type': 'text_delta', 'text': said}
-        stop = 'tool_use' if isinstance(said, tuple) else 'end_turn'
+            delta = {'type': 'text_delta', 'text': reply}
+        stop = 'tool_use' if isinstance(reply, tuple) else 'end_turn'
         usage = {'input_tokens': 11, 'output_tokens': 7}
         message = {
             'id': f'msg_{number}',
@@ -134,7 +135,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             'usage': usage,
         }
         if not body.get('stream'):
-            whole = {**block, **({'input': said[1]} if stop == 'tool_use' else {'text': said})}
+            whole = {**block, **({'input': reply[1]} if stop == 'tool_use' else {'text': reply})}
             return self.whole({**message, 'content': [whole], 'stop_reason': stop})
         self.stream()
         for value in (
@@ -161,11 +162,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         tools = [
             f['name'] for t in body.get('tools') or [] for f in t.get('functionDeclarations', [])
         ]
-        said = decide(messages, tools)
+        reply = decide(messages, tools)
         if (body.get('generationConfig') or {}).get('responseMimeType') == 'application/json':
-            said = json.dumps({'reasoning': 'x', 'model_choice': 'flash', 'complexity_score': 1})
-        call = isinstance(said, tuple)
-        part = {'functionCall': {'name': said[0], 'args': said[1]}} if call else {'text': said}
+            reply = json.dumps({'reasoning': 'x', 'model_choice': 'flash', 'complexity_score': 1})
+        call = isinstance(reply, tuple)
+        part = {'functionCall': {'name': reply[0], 'args': reply[1]}} if call else {'text': reply}
         usage = {'promptTokenCount': 11, 'candidatesTokenCount': 7, 'totalTokenCount': 18}
         content = {'role': 'model', 'parts': [part]}
         reply = {

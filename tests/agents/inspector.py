@@ -54,9 +54,9 @@ class Inspector(Case):
 
     def answer(self, program, status=0):
         """What it prints: the result, or with a status the error."""
-        said, errors = program.communicate(timeout=LIMIT_S)
-        self.assertEqual(program.returncode, status, said + errors)
-        return json.loads(said)['result'] if status == 0 else json.loads(errors)['error']
+        output, errors = program.communicate(timeout=LIMIT_S)
+        self.assertEqual(program.returncode, status, output + errors)
+        return json.loads(output)['result'] if status == 0 else json.loads(errors)['error']
 
     def ask(self, method, *words, status=0, **how):
         return self.answer(self.begin(method, *words, **how), status)
@@ -79,9 +79,9 @@ class Inspector(Case):
 
     def refusal(self, program):
         """The text of a result that is an error."""
-        said, errors = program.communicate(timeout=LIMIT_S)
-        self.assertEqual(program.returncode, TOOL_ERROR, said + errors)
-        return json.loads(said)['result']['content'][0]['text']
+        output, errors = program.communicate(timeout=LIMIT_S)
+        self.assertEqual(program.returncode, TOOL_ERROR, output + errors)
+        return json.loads(output)['result']['content'][0]['text']
 
     def waiting(self):
         path = '/async-tool/pending?project=default&status=waiting'
@@ -162,7 +162,7 @@ class OverHttp(Inspector):
         target = self.target(query=f'?session={session}')
         self.assertIn('Started', self.call('deploy', {'target': 'api'}, target=target))
         self.server.result(self.waiting()['id'], 'live')
-        wait_for(lambda: 'live' in (self.server.said(session) or ''), LIMIT_S, 'the outcome')
+        wait_for(lambda: 'live' in (self.server.last_text(session) or ''), LIMIT_S, 'the outcome')
 
 
 def on_pipes(server, *words):
@@ -190,8 +190,8 @@ class OverPipes(Inspector):
 
     def test_wrong_token_is_refused_clearly(self):
         target = ['-e', 'DORMOUSE_TOKEN=dm_wrong', *self.target()]
-        said = self.refusal(self.begin_call('ask_human', {'question': 'x'}, target=target))
-        self.assertIn('token', said)
+        output = self.refusal(self.begin_call('ask_human', {'question': 'x'}, target=target))
+        self.assertIn('token', output)
 
 
 class Gateway(Inspector):

@@ -54,7 +54,7 @@ class OverHttp(Case):
             os.killpg(program.pid, signal.SIGKILL)
         program.wait()
 
-    def asked(self, program):
+    def question(self, program):
         def found():
             self.assertIsNone(program.poll(), self.output.read_text())
             return self.server.items(PENDING)
@@ -64,12 +64,12 @@ class OverHttp(Case):
 
     def check(self):
         program = self.begin()
-        call = self.asked(program)
+        call = self.question(program)
         self.assertStatus(self.server.result(call['id'], 'TOKEN-31'), 200)
         program.wait(LIMIT_S)
-        said = self.output.read_text()
-        self.assertEqual(program.returncode, 0, said)
-        self.assertIn('the tool has run', said)
+        output = self.output.read_text()
+        self.assertEqual(program.returncode, 0, output)
+        self.assertIn('the tool has run', output)
         self.assertIn('TOKEN-31', json.dumps(self.model.server.bodies), 'its model has read it')
 
 

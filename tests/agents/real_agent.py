@@ -69,7 +69,7 @@ class RealAgent(Played):
         )
         turn = self.server.turns(session)[-1]
         self.assertIsNone(turn['error'], turn)
-        return self.server.said(session) if turn['status'] == 'ended' else None
+        return self.server.last_text(session) if turn['status'] == 'ended' else None
 
     def wait_until_kept(self):
         """Until the program has written down what was said, if it does so after its answer."""
@@ -106,7 +106,7 @@ class RealAgent(Played):
                 pass
         wait_for(lambda: not set(pids) & set(children_of(self.server.process.pid)), what='its end')
 
-    def asked(self, session):
+    def permission(self, session):
         self.prompted(session, 'USE_TOOL please')
         (call,) = self.server.open_calls(session)
         self.assertTrue(call['tool'].startswith('acp:'), call)
@@ -115,28 +115,28 @@ class RealAgent(Played):
 
     def test_its_permissions_are_pending_calls(self):
         session = self.server.create(agent='coder')['id']
-        self.allowed(session, self.asked(session))
+        self.allowed(session, self.permission(session))
 
     def allowed(self, session, call):
         self.assertStatus(self.server.decide(call, True), 200)
         wait_for(lambda: self.server.session(session)['activity']['type'] == 'idle', LIMIT_S, 'end')
         self.assertEqual(self.marker(), 'ran\n')
-        self.assertIn('the tool has run', self.server.said(session))
+        self.assertIn('the tool has run', self.server.last_text(session))
 
     def test_denied_tool_does_not_run(self):
         session = self.server.create(agent='coder')['id']
-        self.assertStatus(self.server.decide(self.asked(session), False), 200)
+        self.assertStatus(self.server.decide(self.permission(session), False), 200)
         self.rested(session)
         self.assertEqual(self.marker(), '')
 
     def test_approval_after_its_death_lets_it_run_once(self):
         session = self.server.create(agent='coder')['id']
-        call = self.asked(session)
+        call = self.permission(session)
         self.kill()
         self.allowed(session, call)
 
     def test_approval_after_the_death_of_all_lets_it_run_once(self):
         session = self.server.create(agent='coder')['id']
-        call = self.asked(session)
+        call = self.permission(session)
         self.server.restart()
         self.allowed(session, call)

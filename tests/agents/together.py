@@ -25,10 +25,10 @@ class Together(real_agent.Played):
             {**coder, **reviewer},
         )
 
-    def told(self, session):
+    def reports_token(self, session):
         """What the session says of what Claude Code has said."""
-        said = [m for m in self.server.messages(session) if m['role'] == 'assistant']
-        return any('TOKEN-99' in p.get('text', '') for m in said[-1:] for p in m['parts'])
+        replies = [m for m in self.server.messages(session) if m['role'] == 'assistant']
+        return any('TOKEN-99' in p.get('text', '') for m in replies[-1:] for p in m['parts'])
 
     def begin(self):
         session = self.server.create(agent='coder')['id']
@@ -36,7 +36,7 @@ class Together(real_agent.Played):
         return session
 
     def woken_once(self, session):
-        wait_for(lambda: self.told(session), LIMIT_S, 'the outcome')
+        wait_for(lambda: self.reports_token(session), LIMIT_S, 'the outcome')
         (task,) = self.server.items(f'/api/sessions/{session}/tasks')
         self.assertEqual((task['agentID'], task['status']), ('reviewer', 'completed'))
         turns = self.server.turns(session)

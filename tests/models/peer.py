@@ -36,7 +36,7 @@ class Peer:
         self.server.shutdown()
         self.server.server_close()
 
-    def asked(self, text):
+    def requests_of(self, text):
         """The requests of the sessions whose first prompt was `text`."""
         return [r for r in self.requests if r['transcript'].first_prompt() == text]
 

@@ -7,7 +7,7 @@ def _text(pieces, kind='text'):
     return '\n'.join(p['text'] for p in pieces if p.get('type') == kind)
 
 
-def _said(content, kind='text'):
+def _content_text(content, kind='text'):
     """Of a message whose content is a text, or pieces among which are images and files."""
     return _text(content, kind) if isinstance(content, list) else content or ''
 
@@ -50,7 +50,7 @@ class Chat(Transcript):
                 _call(c['id'], c['function']['name'], json.loads(c['function']['arguments']))
                 for c in message.get('tool_calls', [])
             ]
-            self.add(message['role'], _said(message['content']), calls=calls)
+            self.add(message['role'], _content_text(message['content']), calls=calls)
 
 
 class Ollama(Transcript):
@@ -144,7 +144,7 @@ class Responses(Transcript):
             elif item['role'] == 'assistant':
                 self.add('assistant', _text(item['content'], 'output_text'), calls=[])
             else:
-                self.add(item['role'], _said(item['content'], 'input_text'))
+                self.add(item['role'], _content_text(item['content'], 'input_text'))
         if after:
             self.faults.append(f'{after}: reasoning at the end')
 
@@ -180,9 +180,9 @@ class Gemini(Transcript):
         call = self.waiting.pop(0) if self.waiting else {'id': None}
         if (answer['name'], answer.get('id')) != (call.get('name'), call.get('given')):
             self.faults.append(f'{answer}: answers {call}')
-        said = answer['response']
-        content = said.get('output', said.get('error'))
-        self.add('tool', content, id=call['id'], error='error' in said)
+        response = answer['response']
+        content = response.get('output', response.get('error'))
+        self.add('tool', content, id=call['id'], error='error' in response)
 
     def tools(self):
         return [f['name'] for t in self.body.get('tools', []) for f in t['functionDeclarations']]

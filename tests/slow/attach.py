@@ -140,7 +140,8 @@ class Typing(Attach):
                          ['initialize', 'session/resume'])
         terminal.type('remember TOKEN-23\n')
         terminal.until('I know TOKEN-17 TOKEN-23')
-        wait_for(lambda: self.server.said(session) == 'I know TOKEN-17 TOKEN-23', 20, 'the answer')
+        wait_for(lambda: self.server.last_text(session) == 'I know TOKEN-17 TOKEN-23', 20,
+                 'the answer')
         self.quit(terminal)
         self.assertEqual(self.typed(session), ['remember TOKEN-23'])
         self.assertEqual(
@@ -149,9 +150,9 @@ class Typing(Attach):
         for message in self.server.messages(session):
             self.assertShape(message, MESSAGE)
         self.server.prompt(session, 'what do you know?')
-        self.assertEqual(self.server.said(session), 'I know TOKEN-17 TOKEN-23')
-        told = [m['parts'][0]['text'] for m in self.kept() if m['info']['role'] == 'user'][-1]
-        self.assertNotIn('TOKEN-23', told, 'it is not told what it has heard itself')
+        self.assertEqual(self.server.last_text(session), 'I know TOKEN-17 TOKEN-23')
+        prompt = [m['parts'][0]['text'] for m in self.kept() if m['info']['role'] == 'user'][-1]
+        self.assertNotIn('TOKEN-23', prompt, 'it is not told what it has heard itself')
 
     def kept(self):
         return list(json.loads((self.state / 'kept.json').read_text()).values())[0]
@@ -194,7 +195,7 @@ class Typing(Attach):
         self.quit(terminal)
         wait_for(lambda: self.typed(session), 20, 'what was typed')
         self.server.prompt(session, 'and you know?')
-        self.assertEqual(self.server.said(session), 'I know TOKEN-5')
+        self.assertEqual(self.server.last_text(session), 'I know TOKEN-5')
         self.assertEqual(len([c for c in self.log('call') if c['method'] == 'session/new']), 1)
 
     def test_permission_is_left_to_the_screen(self):
@@ -260,8 +261,8 @@ class Secrets(Attach):
         for pid in (screen, terminal.process.pid, *self.programs()):
             self.assertNotIn(password.encode(), pathlib.Path(f'/proc/{pid}/cmdline').read_bytes())
         self.quit(terminal)
-        told = terminal.shown + self.server.tail() + json.dumps(self.server.events(session))
-        self.assertNotIn(password, told)
+        shown = terminal.shown + self.server.tail() + json.dumps(self.server.events(session))
+        self.assertNotIn(password, shown)
         self.assertEqual(info['leaseMs'], LEASE_S * 1000)
 
 

@@ -38,9 +38,9 @@ class DebianPackages(unittest.TestCase):
     def test_units_are_confined(self):
         needs('systemd-analyze')
         for unit in ('dormouse.service', 'dormouse@.service'):
-            said = run('systemd-analyze', 'security', '--offline=true',
-                       f'--threshold={EXPOSURE_MAX}', ROOT / 'packaging/systemd' / unit)
-            self.assertIn('Overall exposure level', said)
+            output = run('systemd-analyze', 'security', '--offline=true',
+                         f'--threshold={EXPOSURE_MAX}', ROOT / 'packaging/systemd' / unit)
+            self.assertIn('Overall exposure level', output)
 
     def test_upgrade_under_systemd_loses_no_result(self):
         self.assertEqual(tried(TRY, '--systemd', PACKAGES), 'ok')

@@ -108,10 +108,10 @@ class Storm:
         if len(answers) != EACH:
             yield f'{call}: {len(answers)} answers'
         self.server.at_rest(session)
-        said = [m for m in self.server.messages(session) if m['role'] == 'assistant']
+        replies = [m for m in self.server.messages(session) if m['role'] == 'assistant']
         # The call's own message, and the one that the result woke.
-        if len(said) != 2 or said[-1]['parts'][0]['text'] != f'deploy A: {taken.pop()}':
-            yield f'{call}: woke {len(said) - 1} times'
+        if len(replies) != 2 or replies[-1]['parts'][0]['text'] != f'deploy A: {taken.pop()}':
+            yield f'{call}: woke {len(replies) - 1} times'
 
 
 def test_each_call_wakes_its_session_once():

@@ -446,13 +446,13 @@ class Run:
         self.check_lines(session, events, messages)
 
     def check_prompts(self, session, messages):
-        said = collections.Counter(
+        counts = collections.Counter(
             part['text'] for m in messages if m['role'] == 'user' for part in m['parts']
         )
         ids = {m['id'] for m in messages}
         for text, answer in session.prompts.items():
-            if said[text] > 1 or (answer and said[text] != 1 and not session.cancelled):
-                self.world.fail(f'{session.id}: {text!r} is there {said[text]} times')
+            if counts[text] > 1 or (answer and counts[text] != 1 and not session.cancelled):
+                self.world.fail(f'{session.id}: {text!r} is there {counts[text]} times')
             if answer and not session.cancelled and answer['messageID'] not in ids:
                 self.world.fail(f'{session.id}: no {answer["messageID"]}')
 
@@ -481,7 +481,7 @@ class Run:
 
     def check_lines(self, session, events, messages):
         """The agent's text has one line for each call of a turn that was not cancelled."""
-        said = [
+        texts = [
             line
             for m in messages
             if m['role'] == 'assistant'
@@ -494,7 +494,7 @@ class Run:
                 if part['type'] != 'tool' or part['tool'] == 'sleepy':
                     continue
                 name = f'{part["tool"]} {next(iter(part["state"]["input"].values()))}'
-                lines = [l for l in said if l.startswith((name + ':', name + ' failed:'))]
+                lines = [l for l in texts if l.startswith((name + ':', name + ' failed:'))]
                 if len(lines) > 1 or (not lines and not session.cancelled):
                     self.world.fail(f'{session.id}: {name} got {len(lines)} times')
                 if lines and part['tool'] == 'dangerous' and '"runs"' in lines[0]:

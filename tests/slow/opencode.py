@@ -78,7 +78,7 @@ class OpenCode(real_agent.RealAgent):
 
     def test_its_own_port_is_closed(self):
         session = self.server.create(agent='coder')['id']
-        self.asked(session)
+        self.permission(session)
         processes = children_of(self.server.process.pid)
         ports = [port for pid in processes for port in listening_ports(pid)]
         for port in ports:
@@ -97,14 +97,14 @@ class OpenCode(real_agent.RealAgent):
         (password,) = info['environment'].values()
         key = base64.b64encode(f'opencode:{password}'.encode()).decode()
         time.sleep(1.5)  # input within a second after an answer still belongs to that turn
-        said = json.dumps({'parts': [{'type': 'text', 'text': 'remember TOKEN-23'}]}).encode()
+        body = json.dumps({'parts': [{'type': 'text', 'text': 'remember TOKEN-23'}]}).encode()
         request = urllib.request.Request(
-            f'{info["url"]}/session/{info["acpSessionID"]}/message', data=said,
+            f'{info["url"]}/session/{info["acpSessionID"]}/message', data=body,
             headers={'Content-Type': 'application/json', 'Authorization': f'Basic {key}'},
         )
         with urllib.request.urlopen(request, timeout=60) as answer:
             self.assertEqual(answer.status, 200)
-        wait_for(lambda: 'TOKEN-23' in self.server.said(session), 30, 'what was said there')
+        wait_for(lambda: 'TOKEN-23' in self.server.last_text(session), 30, 'what was said there')
         self.assertEqual(self.server.turns(session)[-1]['cause']['type'], 'external')
         (typed,) = [m for m in self.server.messages(session)
                     if m['role'] == 'user' and m['source']['type'] == 'external']

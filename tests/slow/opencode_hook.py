@@ -74,7 +74,7 @@ class Hooked(Case):
         with urllib.request.urlopen(request, timeout=LIMIT_S) as answer:
             return json.loads(answer.read() or 'null')
 
-    def asked(self):
+    def use_tool(self):
         session = self.tell('/session', {})['id']
         text = {'type': 'text', 'text': 'USE_TOOL'}
         self.tell(f'/session/{session}/prompt_async', {'parts': [text]})
@@ -87,27 +87,27 @@ class Hooked(Case):
         self.assertIn('marker.txt', json.dumps(call['input']))
         return session, call
 
-    def said(self, session):
+    def transcript(self, session):
         with urllib.request.urlopen(
             f'http://127.0.0.1:{self.port}/session/{session}/message', timeout=LIMIT_S
         ) as answer:
             return answer.read().decode()
 
     def test_approval_elsewhere_lets_the_tool_run(self):
-        session, call = self.asked()
+        session, call = self.use_tool()
         self.assertFalse((self.work / 'marker.txt').exists())
         self.assertStatus(self.server.decide(call, True), 200)
-        wait_for(lambda: 'the tool has run' in self.said(session), LIMIT_S, 'the end of the turn')
+        wait_for(lambda: 'the tool has run' in self.transcript(session), LIMIT_S, 'the turn\'s end')
         self.assertEqual((self.work / 'marker.txt').read_text(), 'ran\n')
 
     def test_denial_elsewhere_keeps_the_tool_from_running(self):
-        session, call = self.asked()
+        session, call = self.use_tool()
         self.assertStatus(self.server.decide(call, False), 200)
-        wait_for(lambda: '"status":"error"' in self.said(session), LIMIT_S, 'the denial')
+        wait_for(lambda: '"status":"error"' in self.transcript(session), LIMIT_S, 'the denial')
         self.assertFalse((self.work / 'marker.txt').exists())
 
     def test_answer_in_the_program_cancels_the_question(self):
-        session, call = self.asked()
+        session, call = self.use_tool()
         answered = f'/session/{session}/permissions/{call["input"]["id"]}'
         self.tell(answered, {'response': 'once'})
         settled = wait_for(
@@ -116,7 +116,7 @@ class Hooked(Case):
             what='the end of the question',
         )
         self.assertEqual(settled['status'], 'cancelled')
-        wait_for(lambda: 'the tool has run' in self.said(session), LIMIT_S, 'the end of the turn')
+        wait_for(lambda: 'the tool has run' in self.transcript(session), LIMIT_S, 'the turn\'s end')
 
 
 if __name__ == '__main__':

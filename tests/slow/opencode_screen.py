@@ -44,7 +44,7 @@ class Screen(real_agent.Played):
 
         def answered():
             terminal.read()
-            return 'TOKEN-23' in self.server.said(session)
+            return 'TOKEN-23' in self.server.last_text(session)
 
         wait_for(answered, real_agent.LIMIT_S, 'the answer in the journal')
         self.assertTrue(children_of(self.server.process.pid), 'it is awake')
@@ -56,9 +56,9 @@ class Screen(real_agent.Played):
         turns = self.server.turns(session)
         self.assertEqual([t['cause']['type'] for t in turns], ['prompt', 'external'])
         self.sleeps()
-        said = self.prompted(session, 'what do you remember?')
-        self.assertIn('TOKEN-17', said)
-        self.assertIn('TOKEN-23', said)
+        reply = self.prompted(session, 'what do you remember?')
+        self.assertIn('TOKEN-17', reply)
+        self.assertIn('TOKEN-23', reply)
 
 
 class InASandbox(Screen):

@@ -99,18 +99,18 @@ def wrong_programs():
 def test_invalid_types_do_not_compile_and_say_why(compiler, tmp_path):
     folder = tmp_path
     for sentence, program in wrong_programs():
-        status, said, _ = compile_text(compiler, HEAD + program, folder, '-fsyntax-only')
+        status, output, _ = compile_text(compiler, HEAD + program, folder, '-fsyntax-only')
         assert status != 0, f'this compiles: {program}'
-        errors = [line for line in said.splitlines() if 'error' in line and sentence in line]
-        assert errors, f'"{sentence}" is not said of: {program}\n{said[:3000]}'
+        errors = [line for line in output.splitlines() if 'error' in line and sentence in line]
+        assert errors, f'"{sentence}" is not said of: {program}\n{output[:3000]}'
 
 
 @pytest.mark.parametrize('compiler', compilers())
 def test_each_header_stays_alone(compiler, tmp_path):
     folder = tmp_path
     for header in sorted((ROOT / 'include/dormouse').glob('*.h')):
-        status, said, _ = compile_text(compiler, f'#include <dormouse/{header.name}>\n', folder)
-        assert status == 0, f'{header.name}:\n{said[:3000]}'
+        status, output, _ = compile_text(compiler, f'#include <dormouse/{header.name}>\n', folder)
+        assert status == 0, f'{header.name}:\n{output[:3000]}'
 
 
 @pytest.mark.parametrize('compiler', compilers())
@@ -120,8 +120,8 @@ def test_program_of_the_how_to_compiles_without_warnings(compiler, tmp_path):
     assert blocks, 'the page has no program'
     seconds = []
     for block in blocks:
-        status, said, took = compile_text(compiler, block, folder)
-        assert status == 0, said[:3000]
+        status, output, took = compile_text(compiler, block, folder)
+        assert status == 0, output[:3000]
         seconds.append(took)
     print(f'{compiler}: {max(seconds):.1f} s of processor time')
     assert max(seconds) <= COMPILE_S_MAX, f'{compiler} takes {max(seconds):.1f} s'

@@ -42,9 +42,9 @@ class Refusal(DormouseError):
     @property
     def retry_after_ms(self) -> Optional[float]:
         """Milliseconds to wait before the request may succeed, or None."""
-        said = self.problem.get('retryAfter')
-        said = said if isinstance(said, (int, float)) else 0
-        return max(said, (self.retry_after or 0) * 1000) or None
+        value = self.problem.get('retryAfter')
+        value = value if isinstance(value, (int, float)) else 0
+        return max(value, (self.retry_after or 0) * 1000) or None
 
 
 class ConnectionFailed(DormouseError):

@@ -339,8 +339,8 @@ class AsyncClient(AsyncCaller):
                            **members: Any) -> types.PendingCall:
         """Asks, and waits for the outcome: the settled PendingCall. Takes what `ask` takes;
         `timeout_ms` limits the wait, which has no limit by default: the question stays open."""
-        asked = await self.ask(question, **members)
-        return await self.wait(asked['pendingID'], timeout_ms=timeout_ms)
+        call = await self.ask(question, **members)
+        return await self.wait(call['pendingID'], timeout_ms=timeout_ms)
 
     async def approve(
         self,
