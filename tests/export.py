@@ -244,7 +244,7 @@ class TasksAndMail(Whole):
         (call,) = self.server.open_calls(child)
         return parent, task, call
 
-    def test_task_that_waits_ends_in_the_copy_and_notifies_its_parent(self):
+    def test_waiting_task_ends_in_the_copy_and_notifies_its_parent(self):
         parent, task, call = self.waiting_task()
         self.export()
         self.imports('--start')
