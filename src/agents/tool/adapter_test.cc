@@ -103,8 +103,8 @@ protected:
     static runner::Asker asker() { return {{session::ActorType::token, "ann"}, {}, {}}; }
     std::string ask(session::Command::Body body) {
         std::string answer = "none";
-        runner->command(id, std::move(body), asker(), [&](Result<session::Answer> said) {
-            answer = session::testing::said(session::Decision{{}, said, {}});
+        runner->command(id, std::move(body), asker(), [&](Result<session::Answer> answered) {
+            answer = session::testing::answer_of(session::Decision{{}, answered, {}});
         });
         loop.run();
         return answer;
@@ -210,12 +210,12 @@ TEST_F(TypedToolInASession, PausedCall_GetsTypedResultInAnotherProcessOnce) {
 
 // B10, B11: an approval, then the job, then its result: two ids, and each function runs once.
 TEST_F(TypedToolInASession, ApprovalThenJob_IsAChainThatKeepsItsState) {
-    int asked = 0, went_on = 0;
+    int call_count = 0, went_on = 0;
     std::string seen;
     add(tool(
         "deploy",
-        [&asked](Release const& d) -> Outcome<ReleaseState, NeedApproval> {
-            ++asked;
+        [&call_count](Release const& d) -> Outcome<ReleaseState, NeedApproval> {
+            ++call_count;
             return NeedApproval{ReleaseState{"asked", ""},
                                 "Deploy " + d.service + "?",
                                 {.state = Json::trusted(R"({"plan":7})")}};
@@ -239,7 +239,7 @@ TEST_F(TypedToolInASession, ApprovalThenJob_IsAChainThatKeepsItsState) {
     EXPECT_EQ(job.generation, 2U);
     EXPECT_EQ(submit(Json::trusted(R"({"status":"live","url":"u"})")), "applied");
     EXPECT_EQ(shown().output.text(), R"({"status":"live","url":"u"})");
-    EXPECT_EQ(asked, 1);
+    EXPECT_EQ(call_count, 1);
     EXPECT_EQ(went_on, 1);
 }
 

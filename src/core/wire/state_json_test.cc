@@ -55,7 +55,7 @@ TEST(StateJson, Snapshot_PlusTheRestOfTheJournal_EqualsTheFold) {
 TEST(StateJson, Snapshot_HasClaimProgressQueueAndLabels) {
     Given given;
     given.waits_for({job(), gated(job())});
-    ASSERT_EQ(said(given.gate(2, pause_for(PauseReason::approval))), "applied");
+    ASSERT_EQ(answer_of(given.gate(2, pause_for(PauseReason::approval))), "applied");
     (void)given.when(Claim{given.pending(1), Duration(30'000)});
     (void)given.when(Progress{given.pending(1), Json::trusted("[50]"), "50"});
     (void)given.prompt("later", PromptMode::queue);

@@ -105,9 +105,9 @@ TEST_F(Waking, OutstandingWork_AfterARestart_IsDone) {
     runner->start();
     loop.run();
     EXPECT_TRUE(runner->recovered());
-    EXPECT_EQ(effects.asked.size(), sessions.size());
+    EXPECT_EQ(effects.requests.size(), sessions.size());
     loop.advance(Duration(5'000));
-    EXPECT_EQ(effects.asked.size(), sessions.size());  // started once
+    EXPECT_EQ(effects.requests.size(), sessions.size());  // started once
 }
 
 TEST_F(Waking, Deadline_IsMetToTheMillisecond) {
@@ -118,7 +118,7 @@ TEST_F(Waking, Deadline_IsMetToTheMillisecond) {
     EXPECT_EQ(stored(session).calls.size(), 1U);
     loop.advance(ms);
     EXPECT_TRUE(stored(session).calls.empty());
-    EXPECT_EQ(effects.asked.size(), 1U);  // and the model is asked
+    EXPECT_EQ(effects.requests.size(), 1U);  // and the model is asked
 }
 
 TEST_F(Waking, DistantDeadline_IsMet) {
@@ -414,7 +414,7 @@ TEST_F(Waking, ProvisionalText_GoesToTheObserver) {
                            delta.text);
     };
     (void)ask(new_session(), prompt("hello"));
-    effects.asked.back().delta({port::Delta::Kind::text, "wel"});
+    effects.requests.back().delta({port::Delta::Kind::text, "wel"});
     EXPECT_EQ(received, Strings{"1.1 wel"});
 }
 

@@ -12,12 +12,12 @@ namespace {
 class SessionNumbersTest : public ::testing::Test {
 protected:
     SessionNumbers shared() {
-        return {loop, {256, 256}, [this](auto answer) { asked.push_back(std::move(answer)); }};
+        return {loop, {256, 256}, [this](auto answer) { requests.push_back(std::move(answer)); }};
     }
     // Answers all questions with blocks in order.
     void answer() {
-        while (!asked.empty()) {
-            auto waiting = std::exchange(asked, {});
+        while (!requests.empty()) {
+            auto waiting = std::exchange(requests, {});
             for (auto& one : waiting) one(port::NumberBlock{block++ << 8, 256});
             loop.run();
         }
@@ -26,7 +26,7 @@ protected:
     static constexpr std::uint64_t theirs = 600;  // a session's number at another process
 
     testing::TestLoop loop;
-    std::vector<port::Fn<void(Result<port::NumberBlock>)>> asked;
+    std::vector<port::Fn<void(Result<port::NumberBlock>)>> requests;
     std::uint64_t block = 2;
 };
 
@@ -55,8 +55,8 @@ TEST_F(SessionNumbersTest, StoreAway_NumbersRunOutAndComeBack) {
     auto numbers = shared();
     loop.run();
     while (numbers.next() != 0) numbers.take(1);
-    ASSERT_EQ(asked.size(), 1U) << "one question at a time";
-    std::exchange(asked, {})[0](fail(Code::store_unavailable, "away"));
+    ASSERT_EQ(requests.size(), 1U) << "one question at a time";
+    std::exchange(requests, {})[0](fail(Code::store_unavailable, "away"));
     EXPECT_EQ(numbers.next(), 0U);
     loop.advance(Duration(1'000));
     answer();
@@ -78,7 +78,7 @@ TEST_F(SessionNumbersTest, AnotherProcessMadeAnOlderSession_KeepsItsBlock) {
     auto numbers = shared();
     loop.run();
     numbers.seen(255);
-    EXPECT_TRUE(asked.empty());
+    EXPECT_TRUE(requests.empty());
 }
 
 TEST_F(SessionNumbersTest, BothMakeSessions_OneBlockEachTime) {
@@ -88,22 +88,22 @@ TEST_F(SessionNumbersTest, BothMakeSessions_OneBlockEachTime) {
     numbers.seen(theirs);
     answer();
     for (std::uint64_t number = 1'100; number < 1'200; ++number) numbers.seen(number);
-    EXPECT_TRUE(asked.empty()) << "renewed a moment ago";
+    EXPECT_TRUE(requests.empty()) << "renewed a moment ago";
     block = 5;
     loop.advance(SessionNumbers::renew_every);
-    EXPECT_EQ(asked.size(), 1U);
+    EXPECT_EQ(requests.size(), 1U);
     answer();
     EXPECT_EQ(numbers.next(), 1'280U);
     loop.advance(SessionNumbers::renew_every);
-    EXPECT_TRUE(asked.empty()) << "nobody made one since";
+    EXPECT_TRUE(requests.empty()) << "nobody made one since";
 }
 
 TEST_F(SessionNumbersTest, NewBlockCannotBeHad_OldOneServesAndItIsAskedAgain) {
     auto numbers = shared();
     loop.run();
     numbers.seen(theirs);
-    ASSERT_EQ(asked.size(), 1U);
-    std::exchange(asked, {})[0](fail(Code::store_unavailable, "away"));
+    ASSERT_EQ(requests.size(), 1U);
+    std::exchange(requests, {})[0](fail(Code::store_unavailable, "away"));
     EXPECT_EQ(numbers.next(), 256U);
     block = 3;
     loop.advance(Duration(1'000));

@@ -37,7 +37,7 @@ template <class Kind> [[nodiscard]] Kind first(Decision const& decision) {
 }
 
 // "applied", "duplicate", "counted", or the code of the error.
-[[nodiscard]] inline std::string said(Decision const& decision) {
+[[nodiscard]] inline std::string answer_of(Decision const& decision) {
     if (!decision.answer) return std::string(info(decision.answer.error().code).text);
     switch (decision.answer->outcome) {
         case Answer::Outcome::applied: return "applied";

@@ -270,7 +270,8 @@ private:
     // Only a driver starts something, and it leaves nothing to start.
     void check_driver(Context const& context, Decision const& decision) {
         if (context.drives) {
-            if (stalled(state) && said(decision) != "not_found") broken_ += "a driver stalls; ";
+            if (stalled(state) && answer_of(decision) != "not_found")
+                broken_ += "a driver stalls; ";
             return;
         }
         for (Event const& event : decision.events) {

@@ -44,7 +44,7 @@ private:
     void read(Event const&, BudgetReached const& e) {
         if (!ever_.insert(e.pending.call).second) broken_ += "a call's number was given twice; ";
         if (budget_ != 0) broken_ += "two questions about budgets; ";
-        if (asked_ != std::pair<std::uint32_t, std::uint32_t>())
+        if (requested_ != std::pair<std::uint32_t, std::uint32_t>())
             broken_ += "a budget paused a request; ";
         budget_ = e.pending.call;
         open_.insert(budget_);
@@ -96,12 +96,12 @@ private:
             broken_ += "an attempt was made twice; ";
         if (unconsumed_.empty()) broken_ += "a request for nothing new; ";
         view_ = e.view_seq;
-        asked_ = {e.step, e.attempt};
+        requested_ = {e.step, e.attempt};
     }
     void read(Event const&, ModelReplied const& e) {
-        if (asked_ != std::pair(e.step, e.attempt)) broken_ += "an older attempt committed; ";
+        if (requested_ != std::pair(e.step, e.attempt)) broken_ += "an older attempt committed; ";
         if (!committed_.insert({turn_, e.step}).second) broken_ += "a step committed twice; ";
-        asked_ = {};
+        requested_ = {};
         consume(view_);
         show(view_);
         for (std::size_t i = 0; i < e.calls.size(); ++i) {
@@ -148,7 +148,7 @@ private:
         unconsumed_.clear();
         show(view_);
         turn_ = 0;
-        asked_ = {};
+        requested_ = {};
     }
 
     void settle(Seq seq, CallNo no) {
@@ -167,7 +167,7 @@ private:
     TurnNo turn_ = 0;
     Seq view_ = 0;
     CallNo budget_ = 0;  // the open question about a budget
-    std::pair<std::uint32_t, std::uint32_t> asked_{};
+    std::pair<std::uint32_t, std::uint32_t> requested_{};
     std::set<std::pair<TurnNo, std::uint32_t>> committed_;
     std::set<std::tuple<TurnNo, std::uint32_t, std::uint32_t>> attempts_;
     std::set<Seq> unconsumed_;

@@ -49,10 +49,10 @@ protected:
         with_task();
         (void)reply();
     }
-    Decision ends(TaskNo no, std::uint32_t run, std::string const& said_text,
+    Decision ends(TaskNo no, std::uint32_t run, std::string const& reply_text,
                   FinishReason finish = FinishReason::stop, std::string error = {}) {
         return ends_of(state.tasks.contains(no) ? state.tasks.at(no).child : children[no], no,
-                       {no, run, finish, quoted(said_text), std::move(error), false});
+                       {no, run, finish, quoted(reply_text), std::move(error), false});
     }
     Decision ends_of(SessionId child, TaskNo no, RunEnded what) {
         children[no] = child;

@@ -44,7 +44,7 @@ public:
     // From kind 12 on the session has no agent: it begins with a client's call.
     explicit World(std::uint32_t kind) : session(terms_of(kind)) {
         session.budgets = budgets_of(kind);
-        (void)(kind < 12 ? session.create() : session.when(asked(kind)));
+        (void)(kind < 12 ? session.create() : session.when(external_call(kind)));
     }
     explicit World(Given at) : session(std::move(at)) {}
 
@@ -104,7 +104,7 @@ private:
         return std::make_shared<std::vector<Budget>>(std::vector{tokens, steps, time});
     }
 
-    Create asked(std::uint32_t kind) const {
+    Create external_call(std::uint32_t kind) const {
         Create create{session.id, "default", std::string(no_agent), {}, {}, {}, {}, {}, {}};
         PauseTerms terms;
         std::vector<PauseReason> const reasons{PauseReason::approval, PauseReason::user_input,
@@ -363,15 +363,15 @@ private:
         if (Effect const* const effect = outstanding_at(0)) {
             CallNo const no = effect->id.call;
             if (std::holds_alternative<AskModel>(effect->what))
-                return said(session.reply()) == "applied";
+                return answer_of(session.reply()) == "applied";
             if (std::holds_alternative<RunTool>(effect->what))
-                return said(session.finish(no)) == "applied";
-            return said(session.gate(no, GateOutcome::Allow{})) == "applied";
+                return answer_of(session.finish(no)) == "applied";
+            return answer_of(session.gate(no, GateOutcome::Allow{})) == "applied";
         }
         if (!session.state.awaiting_gate.empty()) return !session.adopt().events.empty();
         if (auto const due = due_polls(session.state, session.now); !due.empty()) {
             CallNo const no = due.begin()->first.call;
-            return said(session.polled(no, Done{quoted("1"), {}, {}})) == "applied";
+            return answer_of(session.polled(no, Done{quoted("1"), {}, {}})) == "applied";
         }
         if (auto const at = wake_at(session.state)) {
             session.now = std::max(session.now, *at);
@@ -387,13 +387,14 @@ private:
 
     [[nodiscard]] bool person_answers(Call const& call) {
         if (call.question)
-            return said(session.submit(call.question->pending, verdict("give_up"))) == "applied";
+            return answer_of(session.submit(call.question->pending, verdict("give_up"))) ==
+                   "applied";
         auto const reason = call.pause->terms.reason;
         bool const decides = reason == PauseReason::approval ||
                              reason == PauseReason::elicitation || reason == PauseReason::budget;
         session.by.name = "person " + std::to_string(++people_);  // with n-of-m each has one vote
         auto const d = session.submit(call.pending, decides ? decision(true) : result("done"));
-        return said(d) == "applied" || said(d) == "counted";
+        return answer_of(d) == "applied" || answer_of(d) == "counted";
     }
 
     std::uint32_t people_ = 0;

@@ -86,7 +86,7 @@ TEST_F(AdoptTest, InDoubt_AtTheToolsDeadline_IsUnknown) {
     auto const d = later(Duration(60'000));
     EXPECT_EQ(types(d), "expired model_requested");
     EXPECT_EQ(first<Expired>(d).reason, ErrorReason::unknown);
-    EXPECT_EQ(said(submit(run_, result("late"))), "expired");
+    EXPECT_EQ(answer_of(submit(run_, result("late"))), "expired");
 }
 
 TEST_F(AdoptTest, PolicyNever_AfterDaysOfDownTime_IsInDoubtNotTimedOut) {
@@ -113,8 +113,8 @@ TEST_F(AdoptTest, PolicyAsk_AsksUnderAnIdOfItsOwn) {
     ASSERT_TRUE(first<CallInDoubt>(d).question);
     EXPECT_NE(first<CallInDoubt>(d).question, run_);
     EXPECT_EQ(first<CallInDoubt>(d).question->call, 1U);
-    EXPECT_EQ(said(submit(question(), result("x"))), "wrong_kind");
-    EXPECT_EQ(said(submit(question(), verdict("shrug"))), "invalid_result");
+    EXPECT_EQ(answer_of(submit(question(), result("x"))), "wrong_kind");
+    EXPECT_EQ(answer_of(submit(question(), verdict("shrug"))), "invalid_result");
     EXPECT_EQ(state.waiting, 1U);
 }
 
@@ -122,11 +122,11 @@ TEST_F(AdoptTest, Question_Unanswered_IsRemindedUntilAnswered) {
     limits.remind_after = Duration(60'000);
     limits.remind_every = Duration(100'000);
     (void)cut_off(job(), CrashPolicy::ask);
-    PendingId const asked = question();
+    PendingId const pending_id = question();
     EXPECT_EQ(types(later(Duration(59'999))), "");
     auto const d = later(Duration(1));
     EXPECT_EQ(types(d), "reminded");
-    EXPECT_EQ(first<Reminded>(d).pending, asked);
+    EXPECT_EQ(first<Reminded>(d).pending, pending_id);
     EXPECT_EQ(first<Reminded>(d).number, 1U);
     EXPECT_EQ(first<Reminded>(later(Duration(100'000))).number, 2U);
     (void)submit(question(), verdict("run_again"));
@@ -173,7 +173,7 @@ TEST_F(AdoptTest, Succeeded_SettlesWithThePersonsOutput) {
     EXPECT_EQ(types(d), "submitted submitted model_requested");
     EXPECT_EQ(all<Submitted>(d)[1].receipt.pending, run_);
     EXPECT_EQ(all<Submitted>(d)[1].what->output.text(), R"({"url":"https://example.org"})");
-    EXPECT_EQ(said(submit(run_, result("late"))), "conflict");
+    EXPECT_EQ(answer_of(submit(run_, result("late"))), "conflict");
 }
 
 TEST_F(AdoptTest, GiveUp_IsUnknown_LaterResultIsExpired) {
@@ -181,41 +181,41 @@ TEST_F(AdoptTest, GiveUp_IsUnknown_LaterResultIsExpired) {
     auto const d = submit(question(), verdict("give_up"));
     EXPECT_EQ(types(d), "submitted expired model_requested");
     EXPECT_EQ(first<Expired>(d).reason, ErrorReason::unknown);
-    EXPECT_EQ(said(submit(run_, result("late"))), "expired");
+    EXPECT_EQ(answer_of(submit(run_, result("late"))), "expired");
 }
 
 TEST_F(AdoptTest, RealOutcome_SupersedesTheQuestion) {
     (void)cut_off(job(), CrashPolicy::ask);
-    PendingId const asked = question();
+    PendingId const pending_id = question();
     EXPECT_EQ(types(submit(run_, result("deployed"))), "cancelled submitted model_requested");
-    EXPECT_EQ(archive.receipts.at(asked).status, CallStatus::cancelled);
-    EXPECT_EQ(said(submit(asked, verdict("run_again"))), "cancelled");
+    EXPECT_EQ(archive.receipts.at(pending_id).status, CallStatus::cancelled);
+    EXPECT_EQ(answer_of(submit(pending_id, verdict("run_again"))), "cancelled");
 }
 
 TEST_F(AdoptTest, Deadline_ClosesTheQuestion) {
     (void)cut_off(job(), CrashPolicy::ask);
-    PendingId const asked = question();
+    PendingId const pending_id = question();
     EXPECT_EQ(types(later(limits::pause_timeout_default)), "cancelled expired model_requested");
-    EXPECT_EQ(said(submit(asked, verdict("run_again"))), "expired");
+    EXPECT_EQ(answer_of(submit(pending_id, verdict("run_again"))), "expired");
 }
 
 TEST_F(AdoptTest, PolicyAsk_ToolCannotPause_WaitsOnlyForThePerson) {
     auto const d = cut_off(plain(), CrashPolicy::ask);
     EXPECT_EQ(types(d), "in_doubt");
     EXPECT_EQ(first<CallInDoubt>(d).deadline, std::nullopt);
-    EXPECT_EQ(said(submit(run_, result("x"))), "not_an_answerer");
+    EXPECT_EQ(answer_of(submit(run_, result("x"))), "not_an_answerer");
     EXPECT_EQ(types(submit(question(), verdict("succeeded", "1"))),
               "submitted submitted model_requested");
 }
 
 TEST_F(AdoptTest, FencedNodesToolResult_SettlesTheDoubtWithAReceipt) {
     (void)cut_off(job(), CrashPolicy::ask);
-    PendingId const asked = question();
+    PendingId const pending_id = question();
     auto const d = outcome(run_, 1, Done{quoted("it did run"), {}, {}});
     EXPECT_EQ(types(d), "cancelled submitted model_requested");
     EXPECT_EQ(archive.receipts.at(run_).via, "runtime");
-    EXPECT_EQ(said(submit(asked, verdict("run_again"))), "cancelled");
-    EXPECT_EQ(said(submit(run_, result("another"))), "conflict")
+    EXPECT_EQ(answer_of(submit(pending_id, verdict("run_again"))), "cancelled");
+    EXPECT_EQ(answer_of(submit(run_, result("another"))), "conflict")
         << "and not unknown: it was listed";
 }
 

@@ -41,12 +41,12 @@ TEST_F(ArtifactTest, OverTheSessionsLimit_IsRefusedAndTheCallWaits) {
     Artifact const large = artifact(std::string(limits::artifact_bytes_max, 'x'));
     auto const d =
         when(offer({{artifact(std::string(limits::artifact_bytes_max + 1, 'x'))}, true}));
-    EXPECT_EQ(said(d), "too_large");
-    EXPECT_EQ(said(when(offer({std::vector(10, artifact("x")), true}))), "too_large");
+    EXPECT_EQ(answer_of(d), "too_large");
+    EXPECT_EQ(answer_of(when(offer({std::vector(10, artifact("x")), true}))), "too_large");
     state.artifact_bytes = limits::session_artifact_bytes_max - limits::artifact_bytes_max + 1;
     State const before = state;
     auto const full = request_of(offer({{large}, true})).decided_on(state);
-    EXPECT_EQ(said(full), "too_large");
+    EXPECT_EQ(answer_of(full), "too_large");
     EXPECT_EQ(state, before);
 }
 
@@ -55,9 +55,9 @@ TEST_F(ArtifactTest, TitleAndMetadata_HaveALimitOfTheirOwn) {
     waits_for({job()});
     Submission what = result("x");
     what.title = text;
-    EXPECT_EQ(said(submit(pending(1), what)), "too_large");
-    EXPECT_EQ(said(submit(pending(1), error(text))), "too_large");
-    EXPECT_EQ(said(submit(pending(1), result("x"))), "applied");
+    EXPECT_EQ(answer_of(submit(pending(1), what)), "too_large");
+    EXPECT_EQ(answer_of(submit(pending(1), error(text))), "too_large");
+    EXPECT_EQ(answer_of(submit(pending(1), result("x"))), "applied");
     (void)reply({plain()});
     auto const d = outcome(pending(2), 1, Done{json("1"), text, {}, {}});
     EXPECT_EQ(first<ToolFinished>(d).error_reason, ErrorReason::failed);
@@ -140,7 +140,7 @@ TEST_F(FilesOfPromptTest, RepeatedPrompt_StoresNothing) {
     idem_key = "key";
     idem_digest = "digest";
     auto const d = when(with_files());
-    EXPECT_EQ(said(d), "duplicate");
+    EXPECT_EQ(answer_of(d), "duplicate");
     EXPECT_TRUE(d.artifacts.empty());
     EXPECT_EQ(state.artifact_bytes, 3U);
 }
@@ -149,14 +149,14 @@ TEST_F(FilesOfPromptTest, OverTheLimit_IsRefusedAndChangesNothing) {
     (void)create();
     Prompt many = with_files();
     many.files.assign(limits::input_files_max + 1, many.files[0]);
-    EXPECT_EQ(said(when(many)), "too_large");
+    EXPECT_EQ(answer_of(when(many)), "too_large");
     Prompt large = with_files();
     large.files[0].artifact = artifact(std::string(limits::input_file_bytes_max + 1, 'x'));
-    EXPECT_EQ(said(when(large)), "too_large");
+    EXPECT_EQ(answer_of(when(large)), "too_large");
     state.artifact_bytes = limits::session_artifact_bytes_max - 2;
     State const before = state;
     auto const full = request_of(with_files()).decided_on(state);
-    EXPECT_EQ(said(full), "too_large");
+    EXPECT_EQ(answer_of(full), "too_large");
     EXPECT_EQ(state, before);
 }
 
@@ -167,7 +167,7 @@ TEST_F(FilesOfPromptTest, OpenQuestion_IsNotAnsweredByFiles) {
     question.continuation = Continuation::message;
     (void)pauses(1, question);
     auto const d = when(with_files());
-    EXPECT_EQ(said(d), "wrong_kind");
+    EXPECT_EQ(answer_of(d), "wrong_kind");
     EXPECT_TRUE(d.events.empty());
     Prompt queued = with_files();
     queued.when = PromptMode::queue;

@@ -50,7 +50,7 @@ TEST_F(AskTest, Approval_CompletesTheSession) {
     (void)ask();
     auto const d = answers(decision(true));
     EXPECT_EQ(types(d), "submitted turn_ended session_ended");
-    EXPECT_EQ(said(d), "applied");
+    EXPECT_EQ(answer_of(d), "applied");
     EXPECT_EQ(state.lifecycle, Lifecycle::completed);
     EXPECT_TRUE(outstanding(state).empty());
 }
@@ -59,7 +59,7 @@ TEST_F(AskTest, EveryReason_IsSettledByItsKind) {
     struct Row {
         PauseReason reason;
         Submission what;
-        std::string said;
+        std::string expected;
     };
     for (Row const& row : {Row{PauseReason::approval, decision(false), "applied"},
                            Row{PauseReason::approval, result("yes"), "wrong_kind"},
@@ -70,7 +70,7 @@ TEST_F(AskTest, EveryReason_IsSettledByItsKind) {
                            Row{PauseReason::tool_result, decision(true), "wrong_kind"}}) {
         static_cast<Given&>(*this) = Given();
         (void)ask(row.reason);
-        EXPECT_EQ(said(answers(row.what)), row.said) << text(row.reason);
+        EXPECT_EQ(answer_of(answers(row.what)), row.expected) << text(row.reason);
     }
 }
 
@@ -78,15 +78,15 @@ TEST_F(AskTest, EditedArguments_AreRefused) {
     (void)ask();
     Submission edited = decision(true);
     edited.arguments = json("{}");
-    EXPECT_EQ(said(answers(edited)), "invalid_arguments");
+    EXPECT_EQ(answer_of(answers(edited)), "invalid_arguments");
     EXPECT_EQ(types(answers(decision(true))), "submitted turn_ended session_ended");
 }
 
 TEST_F(AskTest, SecondAnswer_IsDuplicateOrConflict) {
     (void)ask();
     (void)answers(decision(true));
-    EXPECT_EQ(said(submits(decision(true))), "duplicate");
-    EXPECT_EQ(said(submits(decision(false))), "conflict");
+    EXPECT_EQ(answer_of(submits(decision(true))), "duplicate");
+    EXPECT_EQ(answer_of(submits(decision(false))), "conflict");
 }
 
 TEST_F(AskTest, TwoVotes_TheSecondEqualOneSettles) {
@@ -94,7 +94,7 @@ TEST_F(AskTest, TwoVotes_TheSecondEqualOneSettles) {
     (void)ask();
     by = {ActorType::token, "ann"};
     EXPECT_EQ(types(answers(decision(true))), "voted");
-    EXPECT_EQ(said(submits(decision(true))), "counted");
+    EXPECT_EQ(answer_of(submits(decision(true))), "counted");
     by = {ActorType::token, "bob"};
     EXPECT_EQ(types(submits(decision(true))), "voted submitted turn_ended session_ended");
 }
@@ -144,16 +144,16 @@ TEST_F(AskTest, Restart_ChangesNothing) {
 
 TEST_F(AskTest, PromptMailAndTask_AreRefused) {
     (void)ask();
-    EXPECT_EQ(said(prompt("hello")), "wrong_kind");
-    EXPECT_EQ(said(when(TakeMail{})), "wrong_kind");
-    EXPECT_EQ(said(when(SendMail{})), "wrong_kind");
-    EXPECT_EQ(said(when(TaskAsk{})), "wrong_kind");
-    EXPECT_EQ(said(when(Deliver{OutboxKey{}, Mail{}})), "wrong_kind");
+    EXPECT_EQ(answer_of(prompt("hello")), "wrong_kind");
+    EXPECT_EQ(answer_of(when(TakeMail{})), "wrong_kind");
+    EXPECT_EQ(answer_of(when(SendMail{})), "wrong_kind");
+    EXPECT_EQ(answer_of(when(TaskAsk{})), "wrong_kind");
+    EXPECT_EQ(answer_of(when(Deliver{OutboxKey{}, Mail{}})), "wrong_kind");
     (void)answers(decision(true));
     Prompt again;
     again.parts = parts("hello");
     again.reopen = true;
-    EXPECT_EQ(said(when(again)), "wrong_kind");
+    EXPECT_EQ(answer_of(when(again)), "wrong_kind");
     EXPECT_EQ(state.lifecycle, Lifecycle::completed);
 }
 

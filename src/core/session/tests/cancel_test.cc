@@ -11,21 +11,21 @@ protected:
 
 TEST_F(CancelTest, WaitingCall_LeavesAReceiptAndTheTurnContinues) {
     waits_for({job()});
-    PendingId const asked = pending(1);
-    auto const d = cancel_call(asked);
+    PendingId const pending_id = pending(1);
+    auto const d = cancel_call(pending_id);
     EXPECT_EQ(types(d), "cancelled model_requested");
     EXPECT_EQ(d.answer->receipt->status, CallStatus::cancelled);
-    EXPECT_EQ(d.answer->receipt->pending, asked);
+    EXPECT_EQ(d.answer->receipt->pending, pending_id);
     EXPECT_EQ(d.answer->receipt->by, by);
     EXPECT_FALSE(first<Cancelled>(d).may_have_run);
 }
 
 TEST_F(CancelTest, Repeat_IsADuplicate) {
     waits_for({job()});
-    PendingId const asked = pending(1);
-    auto const once = cancel_call(asked);
-    auto const again = cancel_call(asked);
-    EXPECT_EQ(said(again), "duplicate");
+    PendingId const pending_id = pending(1);
+    auto const once = cancel_call(pending_id);
+    auto const again = cancel_call(pending_id);
+    EXPECT_EQ(answer_of(again), "duplicate");
     EXPECT_EQ(again.answer->receipt, once.answer->receipt);
     EXPECT_EQ(types(again), "");
 }
@@ -54,10 +54,10 @@ TEST_F(CancelTest, OneCallOfAStep_TheRestIsAwaited) {
 
 TEST_F(CancelTest, SettledCall_AnswersWithItsOutcome) {
     waits_for({job()});
-    PendingId const asked = pending(1);
-    (void)submit(asked, result("ok"));
-    EXPECT_EQ(said(cancel_call(asked)), "conflict");
-    EXPECT_EQ(said(cancel_call({id, 9, 1, {}})), "not_found");
+    PendingId const pending_id = pending(1);
+    (void)submit(pending_id, result("ok"));
+    EXPECT_EQ(answer_of(cancel_call(pending_id)), "conflict");
+    EXPECT_EQ(answer_of(cancel_call({id, 9, 1, {}})), "not_found");
 }
 
 TEST_F(CancelTest, Turn_SettlesItsCallsAndDropsItsRequest) {
@@ -108,9 +108,9 @@ TEST_F(CancelTest, ReasonOfACall_IsInItsEvent) {
 
 TEST_F(CancelTest, OtherReason_IsStillADuplicate) {
     waits_for({job(), job()});
-    PendingId const asked = pending(1);
-    (void)when(Cancel{Cancel::Scope::call, asked, "one"});
-    EXPECT_EQ(said(when(Cancel{Cancel::Scope::call, asked, "two"})), "duplicate");
+    PendingId const pending_id = pending(1);
+    (void)when(Cancel{Cancel::Scope::call, pending_id, "one"});
+    EXPECT_EQ(answer_of(when(Cancel{Cancel::Scope::call, pending_id, "two"})), "duplicate");
 }
 
 TEST_F(CancelTest, ReasonForEverything_IsInEachEvent) {

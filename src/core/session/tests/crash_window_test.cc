@@ -58,34 +58,34 @@ TEST_F(CrashWindow, Paused_NothingIsOutstandingAndNothingIsWritten) {
 
 TEST_F(CrashWindow, BeforeASubmissionsAppend_RedeliveryWorks) {
     waits_for({job()});
-    PendingId const asked = pending(1);
-    auto const lost = request_of(Submit{asked, result("ok"), "http", {}, {}, {}});
+    PendingId const pending_id = pending(1);
+    auto const lost = request_of(Submit{pending_id, result("ok"), "http", {}, {}, {}});
     State undurable = state;
-    ASSERT_EQ(said(lost.decided_on(undurable)), "applied");
+    ASSERT_EQ(answer_of(lost.decided_on(undurable)), "applied");
     (void)restart();
-    EXPECT_EQ(said(submit(asked, result("ok"))), "applied") << "an append is atomic";
+    EXPECT_EQ(answer_of(submit(pending_id, result("ok"))), "applied") << "an append is atomic";
 }
 
 TEST_F(CrashWindow, DuringReentry_TheWrittenStartDecides) {
     asks_for({with_policy(pausing(PauseReason::approval), CrashPolicy::never)});
     (void)pauses(1, pause_for(PauseReason::approval));
-    PendingId const asked = pending(1);
-    (void)submit(asked, decision(true));
+    PendingId const pending_id = pending(1);
+    (void)submit(pending_id, decision(true));
     auto const d = restart();
     EXPECT_EQ(first<ToolFinished>(d).error_reason, ErrorReason::unknown) << "it may have run";
-    auto const again = submit(asked, decision(true));
-    EXPECT_EQ(said(again), "duplicate");
+    auto const again = submit(pending_id, decision(true));
+    EXPECT_EQ(answer_of(again), "duplicate");
     EXPECT_EQ(types(again), "") << "redelivery does not run it again";
 }
 
 TEST_F(CrashWindow, ContinuationSaved_IsOutstandingAfterTheRestart) {
     waits_for({job()});
-    PendingId const asked = pending(1);
-    (void)submit(asked, result("ok"));
+    PendingId const pending_id = pending(1);
+    (void)submit(pending_id, result("ok"));
     crash();
     EXPECT_EQ(wake_at(state), from_ms(0)) << "found by the index";
     EXPECT_EQ(types(adopt()), "model_requested");
-    EXPECT_EQ(said(submit(asked, result("ok"))), "duplicate");
+    EXPECT_EQ(answer_of(submit(pending_id, result("ok"))), "duplicate");
     EXPECT_EQ(types(reply()), "model_replied turn_ended");
 }
 
@@ -101,10 +101,10 @@ TEST_F(CrashWindow, DuringAContinuation_TheSameRulesHold) {
 
 TEST_F(CrashWindow, Progress_IsRepeatedByItsKey) {
     waits_for({job()});
-    EXPECT_EQ(said(when(Progress{pending(1), quoted("50%"), "p-1"})), "applied");
+    EXPECT_EQ(answer_of(when(Progress{pending(1), quoted("50%"), "p-1"})), "applied");
     (void)restart();
     auto const again = when(Progress{pending(1), quoted("50%"), "p-1"});
-    EXPECT_EQ(said(again), "duplicate");
+    EXPECT_EQ(answer_of(again), "duplicate");
     EXPECT_EQ(types(again), "");
 }
 

@@ -16,7 +16,7 @@ protected:
 TEST_F(CreateTest, NewSession_IsIdleAndSleeps) {
     auto const d = create();
     EXPECT_EQ(types(d), "session_created");
-    EXPECT_EQ(said(d), "applied");
+    EXPECT_EQ(answer_of(d), "applied");
     EXPECT_EQ(what_class(), "idle");
     EXPECT_EQ(wake_at(state), std::nullopt);
 }
@@ -35,14 +35,14 @@ TEST_F(CreateTest, Repeat_WritesNothing) {
     (void)when(with_prompt());
     auto const d = when(with_prompt());
     EXPECT_EQ(types(d), "");
-    EXPECT_EQ(said(d), "duplicate");
+    EXPECT_EQ(answer_of(d), "duplicate");
 }
 
 TEST_F(CreateTest, Repeat_AfterDeletion_IsGone) {
     (void)create();
     (void)when(Delete{});
     auto const d = create();
-    EXPECT_EQ(said(d), "session_gone");
+    EXPECT_EQ(answer_of(d), "session_gone");
     EXPECT_EQ(types(d), "");
 }
 
@@ -68,8 +68,8 @@ TEST_F(CreateTest, Fork_IdsOfTheOriginal_AreUnknown) {
     Create fork{id, "default", "coder", {}, {}, {}, {}, {}, {}};
     fork.fork = Create::ForkOf{original.id, original.state.head, json("[]"), 2};
     (void)when(fork);
-    EXPECT_EQ(said(submit(original.pending(1), result("ok"))), "not_found");
-    EXPECT_EQ(said(original.submit(original.pending(1), result("ok"))), "applied");
+    EXPECT_EQ(answer_of(submit(original.pending(1), result("ok"))), "not_found");
+    EXPECT_EQ(answer_of(original.submit(original.pending(1), result("ok"))), "applied");
     EXPECT_EQ(original.broken(), "");
 }
 
@@ -84,13 +84,13 @@ TEST_F(CreateTest, AgentRefusesTheProject_NothingIsCreated) {
     // An existing session is unchanged: its agent may accept the project later.
     (void)create();
     refused = "the program serves another project";
-    EXPECT_EQ(said(create()), "duplicate");
+    EXPECT_EQ(answer_of(create()), "duplicate");
 }
 
 TEST_F(CreateTest, UnknownSession_IsNotFound) {
-    EXPECT_EQ(said(prompt("hello?")), "not_found");
-    EXPECT_EQ(said(tick()), "not_found");
-    EXPECT_EQ(said(when(Delete{})), "not_found");
+    EXPECT_EQ(answer_of(prompt("hello?")), "not_found");
+    EXPECT_EQ(answer_of(tick()), "not_found");
+    EXPECT_EQ(answer_of(when(Delete{})), "not_found");
     EXPECT_EQ(state, (Given{}.state));
 }
 

@@ -19,7 +19,7 @@ TEST_F(DriverTest, LastResult_Elsewhere_IsSettledAndNothingIsAsked) {
     one_waits_one_runs();
     (void)finish(2);
     auto const late = elsewhere(Submit{pending(1), result("1"), "http", {}, {}, {}});
-    EXPECT_EQ(said(late), "applied");
+    EXPECT_EQ(answer_of(late), "applied");
     EXPECT_EQ(types(late), "submitted");
     EXPECT_TRUE(stalled(state));
     EXPECT_EQ(wake_at(state), from_ms(0)) << "the driver must continue";
@@ -39,7 +39,7 @@ TEST_F(DriverTest, Prompt_Elsewhere_WaitsForTheDriver) {
 
 TEST_F(DriverTest, ResultThatIsNotTheLast_Elsewhere_LeavesNothingToDo) {
     one_waits_one_runs();
-    EXPECT_EQ(said(elsewhere(Submit{pending(1), result("1"), "http", {}, {}, {}})), "applied");
+    EXPECT_EQ(answer_of(elsewhere(Submit{pending(1), result("1"), "http", {}, {}, {}})), "applied");
     EXPECT_FALSE(stalled(state));
     EXPECT_EQ(types(tick()), "");
 }

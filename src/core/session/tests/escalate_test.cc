@@ -17,32 +17,33 @@ protected:
         terms.on_deadline = OnDeadline::deny;
         terms.escalate_to = {"carl"};
         (void)gate(1, terms);
-        asked_ = pending(1);
+        pending_id_ = pending(1);
     }
     Decision votes(std::string const& name, bool approved) {
         by.name = name;
-        return submit(asked_, decision(approved));
+        return submit(pending_id_, decision(approved));
     }
-    PendingId asked_;
+    PendingId pending_id_;
 };
 
 TEST_F(EscalateTest, AtTheDeadline_OthersAreAsked) {
     asks();
     auto const d = later(minute);
     EXPECT_EQ(types(d), "reassigned");
-    EXPECT_EQ(first<Reassigned>(d).pending, asked_) << "the same id";
+    EXPECT_EQ(first<Reassigned>(d).pending, pending_id_) << "the same id";
     EXPECT_EQ(first<Reassigned>(d).answerers, std::vector<std::string>{"carl"});
     EXPECT_EQ(first<Reassigned>(d).deadline, now + minute);
     EXPECT_EQ(wake_at(state), now + minute);
-    EXPECT_EQ(archive.rows.at(asked_).deadline, now + minute) << "lists show the new one";
-    EXPECT_EQ(archive.rows.at(asked_).created, now - minute) << "it has waited since it was asked";
+    EXPECT_EQ(archive.rows.at(pending_id_).deadline, now + minute) << "lists show the new one";
+    EXPECT_EQ(archive.rows.at(pending_id_).created, now - minute)
+        << "it has waited since it was asked";
 }
 
 TEST_F(EscalateTest, AfterEscalation_OnlyTheNewAnswerersMayAnswer) {
     asks();
     (void)later(minute);
-    EXPECT_EQ(said(votes("ann", true)), "not_an_answerer");
-    EXPECT_EQ(said(votes("carl", true)), "applied");
+    EXPECT_EQ(answer_of(votes("ann", true)), "not_an_answerer");
+    EXPECT_EQ(answer_of(votes("carl", true)), "applied");
     EXPECT_TRUE(find_effect<AskGate>()->decision->approved);
 }
 
@@ -59,14 +60,14 @@ TEST_F(EscalateTest, LateAnswerOfTheFirst_IsRefused) {
     now += minute;
     auto const d = votes("ann", true);
     EXPECT_EQ(types(d), "reassigned");
-    EXPECT_EQ(said(d), "not_an_answerer");
+    EXPECT_EQ(answer_of(d), "not_an_answerer");
 }
 
 TEST_F(EscalateTest, VotesBeforeEscalation_Count) {
     asks(2);
-    EXPECT_EQ(said(votes("ann", true)), "counted");
+    EXPECT_EQ(answer_of(votes("ann", true)), "counted");
     (void)later(minute);
-    EXPECT_EQ(said(votes("carl", true)), "applied");
+    EXPECT_EQ(answer_of(votes("carl", true)), "applied");
 }
 
 TEST_F(EscalateTest, DownTime_NewAnswerersGetTheirFullTime) {

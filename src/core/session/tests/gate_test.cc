@@ -144,11 +144,11 @@ TEST_F(GateTest, DuplicateApproval_AnswersForItsOwnGeneration) {
     (void)gate(1, GateOutcome::Allow{});
     (void)pauses(1);
     auto const again = submit(approve, decision(true, "looks fine to me"));
-    EXPECT_EQ(said(again), "duplicate") << "the reason is outside the digest";
+    EXPECT_EQ(answer_of(again), "duplicate") << "the reason is outside the digest";
     EXPECT_EQ(again.answer->receipt->pending, approve);
     EXPECT_EQ(types(again), "");
     EXPECT_EQ(state.waiting, 1U) << "generation 2 is untouched";
-    EXPECT_EQ(said(submit(approve, decision(false))), "conflict");
+    EXPECT_EQ(answer_of(submit(approve, decision(false))), "conflict");
 }
 
 TEST_F(GateTest, CancelOfASettledGeneration_ChangesNothing) {
@@ -158,7 +158,7 @@ TEST_F(GateTest, CancelOfASettledGeneration_ChangesNothing) {
     (void)submit(approve, decision(true));
     (void)gate(1, GateOutcome::Allow{});
     (void)pauses(1);
-    EXPECT_EQ(said(cancel_call(approve)), "conflict");
+    EXPECT_EQ(answer_of(cancel_call(approve)), "conflict");
     EXPECT_EQ(state.waiting, 1U);
 }
 
@@ -182,7 +182,7 @@ TEST_F(GateTest, MissingGate_DecisionIsKeptUntilItIsBack) {
     (void)submit(approve, decision(true));
     crash();
     EXPECT_EQ(types(when(Adopt{{"approve"}})), "gate_missing") << "not denied";
-    EXPECT_EQ(said(submit(approve, decision(true))), "duplicate") << "its receipt stays valid";
+    EXPECT_EQ(answer_of(submit(approve, decision(true))), "duplicate") << "its receipt stays valid";
     crash();
     EXPECT_EQ(types(when(Adopt{{"approve"}})), "") << "nothing is written while it stays so";
     crash();
@@ -302,11 +302,11 @@ TEST_F(GateTest, ChangedArguments_AllGatesAreAskedAgain) {
     PauseTerms own = approval();
     own.state = quoted("step 2");
     (void)pauses(1, own);
-    PendingId const asked = pending(1);
+    PendingId const pending_id = pending(1);
     Submission edited = decision(true);
     edited.arguments = json(R"({"to":"staging"})");
     edited.arguments_digest = sha256(edited.arguments.text());
-    EXPECT_EQ(types(submit(asked, edited)), "submitted");
+    EXPECT_EQ(types(submit(pending_id, edited)), "submitted");
     ASSERT_TRUE(find_effect<AskGate>());
     EXPECT_EQ(find_effect<AskGate>()->gate, "first");
     EXPECT_EQ(find_effect<AskGate>()->input, edited.arguments);

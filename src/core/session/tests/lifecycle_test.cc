@@ -47,15 +47,15 @@ TEST_P(EveryMove, Move_FromEveryStatus_IsAllowedOrRefusedByName) {
     auto const d = move(row.move);
     EXPECT_EQ(state.lifecycle, row.after);
     if (row.after != row.from) {
-        EXPECT_EQ(said(d), "applied");
+        EXPECT_EQ(answer_of(d), "applied");
         return;
     }
     EXPECT_EQ(types(d), "");
     if (row.from == Lifecycle::deleted) {
-        EXPECT_EQ(said(d), "not_found");
+        EXPECT_EQ(answer_of(d), "not_found");
         return;
     }
-    EXPECT_EQ(said(d), "wrong_state");
+    EXPECT_EQ(answer_of(d), "wrong_state");
     std::string const extra =
         R"({"from":")" + std::string(text(row.from)) + R"(","move":")" + name_of(row.move) + "\"}";
     EXPECT_EQ(d.answer.error().extra.text(), extra);
@@ -112,8 +112,8 @@ TEST_F(LifecycleTest, Delete_SettlesTheSameInEveryState) {
     auto const d = move(To::remove);
     EXPECT_EQ(types(d), "cancelled turn_ended session_deleted");
     EXPECT_EQ(what_class(), "ended");
-    EXPECT_EQ(said(prompt("hello?")), "not_found");
-    EXPECT_EQ(said(cancel_turn()), "not_found");
+    EXPECT_EQ(answer_of(prompt("hello?")), "not_found");
+    EXPECT_EQ(answer_of(cancel_turn()), "not_found");
 }
 
 TEST_F(LifecycleTest, Delete_WhileAToolRuns_SaysItMayHaveRun) {
@@ -158,7 +158,7 @@ TEST_F(LifecycleTest, Retry_AfterASuccessfulTurn_IsRefused) {
     (void)create();
     (void)prompt("please");
     (void)reply();
-    EXPECT_EQ(said(move(To::retry)), "wrong_state");
+    EXPECT_EQ(answer_of(move(To::retry)), "wrong_state");
 }
 
 TEST_F(LifecycleTest, Retry_KeepsUsageAndResetsFailures) {
@@ -188,10 +188,10 @@ TEST_F(LifecycleTest, Change_StaleHead_IsRefused) {
     change.title = "deploys";
     change.if_match = state.head + 1;
     auto const d = when(change);
-    EXPECT_EQ(said(d), "precondition_failed");
+    EXPECT_EQ(answer_of(d), "precondition_failed");
     EXPECT_EQ(types(d), "");
     change.if_match = state.head;
-    EXPECT_EQ(said(when(change)), "applied");
+    EXPECT_EQ(answer_of(when(change)), "applied");
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST_F(MailTest, Trace_OfTheMail_IsThatOfTheTurnItBegins) {
 TEST_F(MailTest, E1_IdleReceiver_WakesWithTheMail) {
     idle_after_a_turn();
     Decision const decision = receive("what is the answer?");
-    EXPECT_EQ(said(decision), "applied");
+    EXPECT_EQ(answer_of(decision), "applied");
     EXPECT_EQ(types(decision), "mail_received turn_started model_requested");
     EXPECT_EQ(given.turn().cause, InputSource::mail);
     EXPECT_EQ(given.turn().by, (Actor{ActorType::session, other(9).text()}));
@@ -100,17 +100,17 @@ TEST_F(MailTest, E3_DeletedReceiver_BouncesWithoutWaking) {
     EXPECT_EQ(first<MailBounced>(bounced).to, (MailTarget{other(4), "ghost"}));
     EXPECT_EQ(given.what_class(), "idle");
     Decision const again = given.when(Undelivered{{given.id, gone.id.seq, 0}, other(4), gone, why});
-    EXPECT_EQ(said(again), "duplicate");
+    EXPECT_EQ(answer_of(again), "duplicate");
     EXPECT_EQ(types(again), "");
 }
 
 TEST_F(MailTest, E3_EndedSessionOrOtherProject_Refuses) {
     Mail foreign = mail("psst");
     foreign.project = "other";
-    EXPECT_EQ(said(receive(foreign)), "not_found") << "as if it were not there";
+    EXPECT_EQ(answer_of(receive(foreign)), "not_found") << "as if it were not there";
     (void)given.move(Move::To::end);
-    EXPECT_EQ(said(receive("too late")), "wrong_state");
-    EXPECT_EQ(said(given.when(SendMail{{{other(4), ""}}, "from the grave"})), "wrong_state");
+    EXPECT_EQ(answer_of(receive("too late")), "wrong_state");
+    EXPECT_EQ(answer_of(given.when(SendMail{{{other(4), ""}}, "from the grave"})), "wrong_state");
 }
 
 TEST_F(MailTest, E4_SeveralToAnIdleSession_ComeInOrderInOneTurn) {
@@ -147,17 +147,17 @@ TEST_F(MailTest, E6_ConversationOverItsHops_IsQuarantined) {
     // A person releases it.
     Decision const released = given.when(ReleaseMail{late.id});
     EXPECT_EQ(types(released), "mail_released turn_started model_requested");
-    EXPECT_EQ(said(given.when(ReleaseMail{late.id})), "duplicate");
+    EXPECT_EQ(answer_of(given.when(ReleaseMail{late.id})), "duplicate");
 }
 
 TEST_F(MailTest, E6_MailSentByAWokenTurn_IsOneHopFurther) {
-    Mail asked = mail("question");
-    asked.hops = 3;
-    (void)receive(asked);
+    Mail question = mail("question");
+    question.hops = 3;
+    (void)receive(question);
     Decision const sent = given.when(SendMail{{{other(9), "ann"}}, "answer"});
     Mail const& answer = std::get<Mail>(sent.posts.at(0).what);
     EXPECT_EQ(answer.hops, 4u);
-    EXPECT_EQ(answer.conversation, asked.conversation);
+    EXPECT_EQ(answer.conversation, question.conversation);
     (void)given.reply();
     Decision const rebuilt = given.when(SendMail{{{other(9), "ann"}}, "something else"});
     EXPECT_EQ(std::get<Mail>(rebuilt.posts.at(0).what).hops, 0u);
@@ -268,7 +268,7 @@ TEST_F(MailTest, Duplicate_ChangesNothing) {
     Mail const once = mail("once");
     (void)receive(once);
     Decision const again = receive(once);
-    EXPECT_EQ(said(again), "duplicate");
+    EXPECT_EQ(answer_of(again), "duplicate");
     EXPECT_EQ(types(again), "");
     EXPECT_EQ(given.state.mails, 1u);
 }
@@ -278,9 +278,9 @@ TEST_F(MailTest, FullInbox_Refuses) {
     for (std::size_t i = 0; i < limits::inbox_max; ++i) {
         Mail one = mail("x");
         one.wake = Wake::never;
-        ASSERT_EQ(said(receive(one)), "applied");
+        ASSERT_EQ(answer_of(receive(one)), "applied");
     }
-    EXPECT_EQ(said(receive("one more")), "inbox_full");
+    EXPECT_EQ(answer_of(receive("one more")), "inbox_full");
     EXPECT_EQ(given.state.inbox.size(), limits::inbox_max);
 }
 
@@ -298,10 +298,10 @@ TEST_F(MailTest, MailOfAPerson_IsSentOnceByItsKey) {
     EXPECT_FALSE(received.mail->from);
     given.idem_key = "k";
     given.idem_digest = "d";
-    EXPECT_EQ(said(given.when(TakeMail{note})), "duplicate");
+    EXPECT_EQ(answer_of(given.when(TakeMail{note})), "duplicate");
     given.idem_key = "k";
     given.idem_digest = "other";
-    EXPECT_EQ(said(given.when(TakeMail{note})), "idempotency_mismatch");
+    EXPECT_EQ(answer_of(given.when(TakeMail{note})), "idempotency_mismatch");
 }
 
 TEST_F(MailTest, RepeatedSend_SameKey_SendsOnce) {
@@ -312,18 +312,18 @@ TEST_F(MailTest, RepeatedSend_SameKey_SendsOnce) {
     given.idem_key = "k";
     given.idem_digest = "d";
     Decision const again = given.when(send);
-    EXPECT_EQ(said(again), "duplicate");
+    EXPECT_EQ(answer_of(again), "duplicate");
     EXPECT_EQ(again.answer->seq, sent.answer->seq);
     EXPECT_TRUE(again.posts.empty());
 }
 
 TEST_F(MailTest, Send_OverALimit_IsRefused) {
-    EXPECT_EQ(said(given.when(SendMail{{}, "to nobody"})), "bad_value");
+    EXPECT_EQ(answer_of(given.when(SendMail{{}, "to nobody"})), "bad_value");
     std::string const large(limits::mail_bytes_max + 1, 'x');
-    EXPECT_EQ(said(given.when(SendMail{{{other(4), ""}}, large})), "too_large");
+    EXPECT_EQ(answer_of(given.when(SendMail{{{other(4), ""}}, large})), "too_large");
     std::vector<MailTarget> const many(limits::mail_receivers_max, MailTarget{other(4), ""});
-    EXPECT_EQ(said(given.when(SendMail{many, std::string(50'000, 'x')})), "too_large");
-    EXPECT_EQ(said(given.when(SendMail{many, "hello"})), "applied");
+    EXPECT_EQ(answer_of(given.when(SendMail{many, std::string(50'000, 'x')})), "too_large");
+    EXPECT_EQ(answer_of(given.when(SendMail{many, "hello"})), "applied");
 }
 
 TEST_F(MailTest, E8_ProjectPolicy_IsTheDefaultForWake) {
@@ -369,7 +369,7 @@ TEST_F(MailOfAChild, E7_PolicySet_ParentIsNotified) {
     EXPECT_EQ(notice.hops, 4u) << "a circle through parents becomes idle too";
     // A repeat is a duplicate; the parent is notified once.
     Decision const again = receive(deep);
-    EXPECT_EQ(said(again), "duplicate");
+    EXPECT_EQ(answer_of(again), "duplicate");
     EXPECT_TRUE(again.posts.empty());
 }
 
@@ -429,14 +429,14 @@ TEST_F(MailWithATime, Expired_SenderGetsOneBounce) {
     Decision const back = given.when(lost);
     EXPECT_EQ(types(back), "mail_bounced");
     EXPECT_EQ(first<MailBounced>(back).error.code, "expired");
-    EXPECT_EQ(said(given.when(lost)), "duplicate");
+    EXPECT_EQ(answer_of(given.when(lost)), "duplicate");
     EXPECT_EQ(types(given.when(Deliver{{other(4), 31, 0}, MailLost{{other(5), 1}, {}}})), "")
         << "it never sent that mail";
 }
 
 TEST_F(MailWithATime, ArrivesAfterExpiry_IsRefused) {
     idle_after_a_turn();
-    EXPECT_EQ(said(receive_for(Duration(0))), "expired");
+    EXPECT_EQ(answer_of(receive_for(Duration(0))), "expired");
     EXPECT_EQ(given.state.mails, 0u);
 }
 
@@ -471,7 +471,7 @@ TEST_F(MailTest, OtherProject_NeedsTheRightToWrite) {
     idle_after_a_turn();
     Mail foreign = mail("from afar");
     foreign.project = "other";
-    EXPECT_EQ(said(receive(foreign)), "not_found");
+    EXPECT_EQ(answer_of(receive(foreign)), "not_found");
     given.mail.from_elsewhere = true;
     EXPECT_EQ(types(receive(foreign)), "mail_received turn_started model_requested");
 }

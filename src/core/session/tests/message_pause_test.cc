@@ -30,31 +30,31 @@ TEST_F(MessagePauseTest, MessagePause_HasNoDeadline) {
 
 TEST_F(MessagePauseTest, PromptWithoutMode_AnswersTheOpenQuestion) {
     asks_people(1);
-    PendingId const asked = pending(1);
+    PendingId const pending_id = pending(1);
     auto const d = prompt("use blue");
     EXPECT_EQ(types(d), "submitted input_received model_requested")
         << "receipt and message in one append";
-    EXPECT_EQ(d.answer->receipt->pending, asked);
+    EXPECT_EQ(d.answer->receipt->pending, pending_id);
     EXPECT_EQ(d.answer->receipt->digest, result("use blue").digest);
-    EXPECT_EQ(first<InputReceived>(d).answers, asked);
+    EXPECT_EQ(first<InputReceived>(d).answers, pending_id);
     EXPECT_EQ(d.answer->turn, 1U);
 }
 
 TEST_F(MessagePauseTest, Submission_AnswersLikeAPrompt) {
     asks_people(1);
-    PendingId const asked = pending(1);
-    auto const d = submit(asked, result("use blue"));
+    PendingId const pending_id = pending(1);
+    auto const d = submit(pending_id, result("use blue"));
     EXPECT_EQ(types(d), "submitted input_received model_requested");
     EXPECT_EQ(first<InputReceived>(d).parts.text(), R"([{"type":"text","text":"use blue"}])");
 }
 
 TEST_F(MessagePauseTest, PromptAndSubmission_SameAnswer_AreDuplicates) {
     asks_people(1);
-    PendingId const asked = pending(1);
+    PendingId const pending_id = pending(1);
     (void)prompt("use blue");
-    EXPECT_EQ(said(submit(asked, result("use blue"))), "duplicate");
-    EXPECT_EQ(said(answer(asked, "use blue")), "duplicate");
-    EXPECT_EQ(said(answer(asked, "use red")), "conflict");
+    EXPECT_EQ(answer_of(submit(pending_id, result("use blue"))), "duplicate");
+    EXPECT_EQ(answer_of(answer(pending_id, "use blue")), "duplicate");
+    EXPECT_EQ(answer_of(answer(pending_id, "use red")), "conflict");
 }
 
 TEST_F(MessagePauseTest, PromptWithMode_IsNoAnswer) {
@@ -68,7 +68,7 @@ TEST_F(MessagePauseTest, PromptWithMode_IsNoAnswer) {
 TEST_F(MessagePauseTest, SeveralQuestions_AreAmbiguousAndNamed) {
     asks_people(2);
     auto const d = prompt("yes");
-    EXPECT_EQ(said(d), "ambiguous");
+    EXPECT_EQ(answer_of(d), "ambiguous");
     EXPECT_EQ(types(d), "");
     std::string const extra(d.answer.error().extra.text());
     EXPECT_EQ(extra, "{\"ids\":[\"" + pending(1).text() + "\",\"" + pending(2).text() + "\"]}");
@@ -84,19 +84,19 @@ TEST_F(MessagePauseTest, PromptWithAnswers_SettlesThatQuestion) {
 
 TEST_F(MessagePauseTest, CallWaitingForAResult_IsNotAnsweredByAPrompt) {
     waits_for({job()});
-    EXPECT_EQ(said(answer(pending(1), "done")), "wrong_kind");
+    EXPECT_EQ(answer_of(answer(pending(1), "done")), "wrong_kind");
     EXPECT_EQ(types(prompt("hello")), "input_received") << "it is queued";
 }
 
 TEST_F(MessagePauseTest, AnswerToAnUnknownPause_IsNotFound) {
     asks_people(1);
-    EXPECT_EQ(said(answer({id, 7, 1, {}}, "yes")), "not_found");
+    EXPECT_EQ(answer_of(answer({id, 7, 1, {}}, "yes")), "not_found");
 }
 
 TEST_F(MessagePauseTest, DecisionsAndErrors_AreTheWrongKind) {
     asks_people(1);
-    EXPECT_EQ(said(submit(pending(1), decision(true))), "wrong_kind");
-    EXPECT_EQ(said(submit(pending(1), error("no"))), "wrong_kind");
+    EXPECT_EQ(answer_of(submit(pending(1), decision(true))), "wrong_kind");
+    EXPECT_EQ(answer_of(submit(pending(1), error("no"))), "wrong_kind");
 }
 
 // P1: an unanswered request may be repeated with its key.
@@ -106,7 +106,7 @@ TEST_F(MessagePauseTest, RepeatedAnswer_SameKey_IsNoSecondPrompt) {
     auto const once = prompt("use blue");
     idem_key = "key", idem_digest = "body";
     auto const again = prompt("use blue");
-    EXPECT_EQ(said(again), "duplicate");
+    EXPECT_EQ(answer_of(again), "duplicate");
     EXPECT_EQ(types(again), "");
     EXPECT_EQ(again.answer->turn, once.answer->turn);
     EXPECT_TRUE(state.queue.empty());

@@ -7,14 +7,14 @@ namespace {
 
 class ModelTest : public SessionTest {
 protected:
-    void asked() {
+    void create_and_prompt() {
         (void)create();
         (void)prompt("please");
     }
 };
 
 TEST_F(ModelTest, ReplyWithoutCalls_EndsTheTurn) {
-    asked();
+    create_and_prompt();
     auto const d = reply();
     EXPECT_EQ(types(d), "model_replied turn_ended");
     EXPECT_EQ(first<TurnEnded>(d).finish, FinishReason::stop);
@@ -32,7 +32,7 @@ TEST_F(ModelTest, PromptToolReply_IsFourAppends) {
 
 TEST_F(ModelTest, Tools_StartOnlyInFreeSlots) {
     slots(2);
-    asked();
+    create_and_prompt();
     EXPECT_EQ(types(reply({plain(), plain(), plain(), plain()})),
               "model_replied tool_started tool_started");
     EXPECT_EQ(types(finish(2)), "tool_finished tool_started")
@@ -49,7 +49,7 @@ TEST_F(ModelTest, WaitingCall_TakesNoSlot) {
 }
 
 TEST_F(ModelTest, CallThatCannotRun_IsAnErrorForTheModel) {
-    asked();
+    create_and_prompt();
     CallSpec unknown = plain("no_such_tool");
     unknown.refused = "there is no tool 'no_such_tool'";
     auto const d = reply({unknown});
@@ -59,7 +59,7 @@ TEST_F(ModelTest, CallThatCannotRun_IsAnErrorForTheModel) {
 }
 
 TEST_F(ModelTest, TruncatedReply_ItsCallsAreDropped) {
-    asked();
+    create_and_prompt();
     auto const d = reply({job()}, FinishReason::length);
     EXPECT_EQ(types(d), "model_replied turn_ended");
     EXPECT_EQ(first<TurnEnded>(d).finish, FinishReason::length);
@@ -68,7 +68,7 @@ TEST_F(ModelTest, TruncatedReply_ItsCallsAreDropped) {
 }
 
 TEST_F(ModelTest, OnlyTheNewestAttempt_Commits) {
-    asked();
+    create_and_prompt();
     ModelReply old;
     old.turn = 1, old.step = 1, old.attempt = 1;
     (void)restart();
@@ -79,7 +79,7 @@ TEST_F(ModelTest, OnlyTheNewestAttempt_Commits) {
 }
 
 TEST_F(ModelTest, RetryableFailure_HasATimeForTheNextAttempt) {
-    asked();
+    create_and_prompt();
     auto const d = model_fails();
     EXPECT_EQ(types(d), "model_failed");
     Time const at = first<ModelFailed>(d).retry_at.value();
@@ -96,13 +96,13 @@ TEST_F(ModelTest, RetryableFailure_HasATimeForTheNextAttempt) {
 }
 
 TEST_F(ModelTest, ProvidersRetryTime_IsUsed) {
-    asked();
+    create_and_prompt();
     auto const d = when(ModelFailure{1, 1, 1, {"model_failed", "429"}, true, Duration(20'000)});
     EXPECT_EQ(first<ModelFailed>(d).retry_at, now + Duration(20'000));
 }
 
 TEST_F(ModelTest, InputDuringARetryWait_IsSeenByTheRetry) {
-    asked();
+    create_and_prompt();
     (void)model_fails();
     auto const steer = prompt("and this", PromptMode::steer);
     auto const again = later(limits::retry_max);
@@ -110,7 +110,7 @@ TEST_F(ModelTest, InputDuringARetryWait_IsSeenByTheRetry) {
 }
 
 TEST_F(ModelTest, LastFailure_EndsTheTurnNotTheSession) {
-    asked();
+    create_and_prompt();
     for (std::uint32_t i = 1; i < limits::model_failures_max; ++i) {
         ASSERT_EQ(types(model_fails()), "model_failed");
         ASSERT_EQ(types(later(limits::retry_max)), "model_requested");
@@ -123,13 +123,13 @@ TEST_F(ModelTest, LastFailure_EndsTheTurnNotTheSession) {
 }
 
 TEST_F(ModelTest, PermanentFailure_EndsTheTurnAndStartsTheNext) {
-    asked();
+    create_and_prompt();
     (void)prompt("second");
     EXPECT_EQ(types(model_fails(false)), "model_failed turn_ended turn_started model_requested");
 }
 
 TEST_F(ModelTest, FailuresOfAnotherStep_DoNotCount) {
-    asked();
+    create_and_prompt();
     for (std::uint32_t step = 0; step < limits::model_failures_max + 1; ++step) {
         ASSERT_EQ(types(model_fails()), "model_failed");
         (void)later(limits::retry_max);
@@ -139,7 +139,7 @@ TEST_F(ModelTest, FailuresOfAnotherStep_DoNotCount) {
 }
 
 TEST_F(ModelTest, UnansweredRequest_IsGivenUpInTime) {
-    asked();
+    create_and_prompt();
     now += limits::model_time_limit - Duration(1);
     EXPECT_EQ(types(tick()), "");
     auto const d = later(Duration(1));
@@ -161,14 +161,14 @@ TEST_F(ModelTest, StepLimit_SettlesTheCallsAndEndsTheTurn) {
 }
 
 TEST_F(ModelTest, TooManyCallsInAReply_FailTheTurn) {
-    asked();
+    create_and_prompt();
     auto const d = reply(std::vector<CallSpec>(limits::calls_per_reply_max + 1, plain()));
     EXPECT_EQ(types(d), "model_failed turn_ended");
 }
 
 TEST_F(ModelTest, OpenCalls_AreLimited) {
     join(1, false);
-    asked();
+    create_and_prompt();
     CallSpec waits = job();
     waits.at_once = PauseTerms{};
     for (std::size_t open = 0; open < limits::open_calls_max; open += limits::calls_per_reply_max) {
@@ -183,7 +183,7 @@ TEST_F(ModelTest, OpenCalls_AreLimited) {
 }
 
 TEST_F(ModelTest, RegistrationTool_PausesWithItsStart) {
-    asked();
+    create_and_prompt();
     CallSpec waits = job();
     waits.at_once = PauseTerms{};
     EXPECT_EQ(types(reply({waits, plain()})),
@@ -193,7 +193,7 @@ TEST_F(ModelTest, RegistrationTool_PausesWithItsStart) {
 
 TEST_F(ModelTest, RegistrationTool_BehindAGate_KeepsItsPause) {
     slots(1);
-    asked();
+    create_and_prompt();
     CallSpec waits = job();
     waits.at_once = PauseTerms{};
     (void)reply({waits, gated(plain())});

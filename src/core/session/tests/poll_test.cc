@@ -76,17 +76,17 @@ PauseTerms question() {
 TEST_F(PollTest, QuestionOfTheJob_TakesThePlaceOfThePause) {
     polls();
     now += every;
-    PendingId const asked = pending(1);
+    PendingId const pending_id = pending(1);
     EXPECT_EQ(types(polled(1, question())), "call_paused");
-    EXPECT_EQ(pending(1), asked);
+    EXPECT_EQ(pending(1), pending_id);
     EXPECT_EQ(call(1).pause->terms.reason, PauseReason::elicitation);
     now += every;
     EXPECT_EQ(due(), 0U) << "it is not polled while a person is asked";
     EXPECT_EQ(types(restart()), "");
-    EXPECT_EQ(said(submit(asked, result("live"))), "wrong_kind");
-    auto const d = submit(asked, decision(true));
+    EXPECT_EQ(answer_of(submit(pending_id, result("live"))), "wrong_kind");
+    auto const d = submit(pending_id, decision(true));
     EXPECT_EQ(types(d), "submitted tool_started");
-    EXPECT_NE(pending(1), asked) << "an answer is for one question";
+    EXPECT_NE(pending(1), pending_id) << "an answer is for one question";
     PauseTerms again;
     again.poll_every = every;
     again.state = quoted("answer");
@@ -160,10 +160,10 @@ TEST_F(PollTest, SettledCall_IgnoresThePoll) {
     polls();
     now += every;
     Seq const since = call(1).pause->polled;
-    PendingId const asked = pending(1);
-    (void)submit(asked, result("pushed"));
+    PendingId const pending_id = pending(1);
+    (void)submit(pending_id, result("pushed"));
     EXPECT_EQ(due(), 0U);
-    EXPECT_EQ(types(when(PollOutcome{asked, since, Done{quoted("polled"), {}, {}}, {}})), "");
+    EXPECT_EQ(types(when(PollOutcome{pending_id, since, Done{quoted("polled"), {}, {}}, {}})), "");
 }
 
 TEST_F(PollTest, RepeatedOutcome_CountsOnce) {

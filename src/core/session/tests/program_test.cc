@@ -116,12 +116,12 @@ TEST(Program, Intent_HasAMarkerForEachAttempt) {
 TEST(Program, Updates_AreStoredInOrderAndOnce) {
     Program given;
     AgentReport second{1, 1, 1, 2, {AgentOutputKind::message, Given::parts("b"), false}};
-    EXPECT_EQ(said(given.when(second)), "not_ready");
+    EXPECT_EQ(answer_of(given.when(second)), "not_ready");
     EXPECT_EQ(types(given.says("a")), "agent_update");
     EXPECT_EQ(types(given.when(second)), "agent_update");
     EXPECT_EQ(types(given.when(second)), "");
     AgentReply const early{.turn = 1, .step = 1, .attempt = 1, .updates = 3};
-    EXPECT_EQ(said(given.when(early)), "not_ready");
+    EXPECT_EQ(answer_of(given.when(early)), "not_ready");
     EXPECT_EQ(given.broken(), "");
 }
 
@@ -203,7 +203,7 @@ TEST(Program, Permission_IsAPendingCall_DecisionIsSentAtOnce) {
     EXPECT_EQ(types(given.asks()), "agent_asked");
     EXPECT_EQ(types(given.asks()), "");  // a repeat
     EXPECT_EQ(activity(given.state), Activity::waiting_async);
-    EXPECT_EQ(said(given.submit(given.pending(1), result("x"))), "wrong_kind");
+    EXPECT_EQ(answer_of(given.submit(given.pending(1), result("x"))), "wrong_kind");
     EXPECT_EQ(types(given.submit(given.pending(1), decision(true))), "submitted");
     auto const tell = given.find_effect<NotifyAgent>();
     ASSERT_TRUE(tell);
@@ -242,7 +242,7 @@ TEST(Program, Permission_ArgumentsCannotBeEdited) {
     (void)given.asks();
     Submission edited = decision(true);
     edited.arguments = json("{}");
-    EXPECT_EQ(said(given.submit(given.pending(1), edited)), "invalid_arguments");
+    EXPECT_EQ(answer_of(given.submit(given.pending(1), edited)), "invalid_arguments");
     EXPECT_EQ(activity(given.state), Activity::waiting_async);
 }
 

@@ -29,31 +29,31 @@ TEST_F(ProgressTest, EarlyProgress_IsAccepted) {
 
 TEST_F(ProgressTest, SameKey_IsAcceptedOnce) {
     waits_for({job()});
-    EXPECT_EQ(said(progress(pending(1), "step 1")), "applied");
+    EXPECT_EQ(answer_of(progress(pending(1), "step 1")), "applied");
     auto const again = progress(pending(1), "step 1");
-    EXPECT_EQ(said(again), "duplicate");
+    EXPECT_EQ(answer_of(again), "duplicate");
     EXPECT_EQ(types(again), "");
-    EXPECT_EQ(said(progress(pending(1), "step 2")), "applied");
+    EXPECT_EQ(answer_of(progress(pending(1), "step 2")), "applied");
 }
 
 TEST_F(ProgressTest, SettledCall_AnswersWithItsOutcome_WithoutANote) {
     waits_for({job(), job()});
     PendingId const one = pending(1);
     (void)submit(one, result("ok"));
-    EXPECT_EQ(said(progress(one)), "conflict");
+    EXPECT_EQ(answer_of(progress(one)), "conflict");
     EXPECT_EQ(types(progress(one)), "") << "progress leaves no note";
-    EXPECT_EQ(said(progress({id, 9, 1, {}})), "not_found");
+    EXPECT_EQ(answer_of(progress({id, 9, 1, {}})), "not_found");
 }
 
 TEST_F(ProgressTest, MoreThanTenASecond_IsRefused) {
     waits_for({job()});
     for (std::uint32_t i = 0; i < limits::progress_per_second_max; ++i)
-        ASSERT_EQ(said(progress(pending(1))), "applied");
+        ASSERT_EQ(answer_of(progress(pending(1))), "applied");
     auto const d = progress(pending(1));
-    EXPECT_EQ(said(d), "rate_limited");
+    EXPECT_EQ(answer_of(d), "rate_limited");
     EXPECT_GT(d.answer.error().retry_after_ms, 0);
     now += Duration(1'000);
-    EXPECT_EQ(said(progress(pending(1))), "applied");
+    EXPECT_EQ(answer_of(progress(pending(1))), "applied");
 }
 
 TEST_F(ProgressTest, Progress_OfACall_IsBounded) {
@@ -61,7 +61,7 @@ TEST_F(ProgressTest, Progress_OfACall_IsBounded) {
     // The state after that many events.
     state.calls.at(1).progress_count = limits::progress_per_call_max;
     auto const request = request_of(Progress{pending(1), quoted("more"), {}});
-    EXPECT_EQ(said(request.decided_on(state)), "rate_limited");
+    EXPECT_EQ(answer_of(request.decided_on(state)), "rate_limited");
 }
 
 TEST_F(ProgressTest, Claim_KeepsOthersAwayUntilItEnds) {
@@ -69,7 +69,7 @@ TEST_F(ProgressTest, Claim_KeepsOthersAwayUntilItEnds) {
     EXPECT_EQ(types(claim(pending(1), Duration(60'000))), "claimed");
     by.name = "bob";
     auto const d = claim(pending(1), Duration(60'000));
-    EXPECT_EQ(said(d), "claimed");
+    EXPECT_EQ(answer_of(d), "claimed");
     EXPECT_EQ(d.answer.error().extra.text(),
               "{\"until\":" + std::to_string(to_ms(now + Duration(60'000))) + "}");
     now += Duration(60'000);
@@ -88,7 +88,7 @@ TEST_F(ProgressTest, Claim_IsReleasedOnlyByItsOwner) {
     EXPECT_EQ(types(claim(pending(1), Duration(0))), "") << "it is not claimed";
     (void)claim(pending(1), Duration(60'000));
     std::string const alice = std::exchange(by.name, "bob");
-    EXPECT_EQ(said(claim(pending(1), Duration(0))), "claimed");
+    EXPECT_EQ(answer_of(claim(pending(1), Duration(0))), "claimed");
     by.name = alice;
     EXPECT_EQ(first<Claimed>(claim(pending(1), Duration(0))).until, now);
     by.name = "bob";
@@ -106,16 +106,16 @@ TEST_F(ProgressTest, Claim_IsBoundedAndWakesNothing) {
 TEST_F(ProgressTest, Claim_OfARunningOrSettledCall_IsRefused) {
     asks_for({job(), job()});
     PendingId const one = pending(1);
-    EXPECT_EQ(said(claim(one, Duration(1'000))), "not_ready");
+    EXPECT_EQ(answer_of(claim(one, Duration(1'000))), "not_ready");
     (void)cancel_call(one);
-    EXPECT_EQ(said(claim(one, Duration(1'000))), "cancelled");
+    EXPECT_EQ(answer_of(claim(one, Duration(1'000))), "cancelled");
 }
 
 TEST_F(ProgressTest, Claim_AcceptsResultsOfOthers) {
     waits_for({job()});
     (void)claim(pending(1), Duration(60'000));
     by.name = "webhook";
-    EXPECT_EQ(said(submit(pending(1), result("ok"))), "applied");
+    EXPECT_EQ(answer_of(submit(pending(1), result("ok"))), "applied");
 }
 
 }  // namespace

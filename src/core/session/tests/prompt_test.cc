@@ -55,7 +55,7 @@ TEST_F(PromptTest, QueuedAndRepeatedByItsKey_AnswersTheSame) {
     EXPECT_EQ(first.answer->behind, 1U);
     for (int i = 0; i < 2; ++i) {
         auto const again = send();
-        EXPECT_EQ(said(again), "duplicate");
+        EXPECT_EQ(answer_of(again), "duplicate");
         EXPECT_EQ(again.answer->turn, first.answer->turn);
         EXPECT_EQ(again.answer->behind, 1U);
         (void)reply();  // also after its own turn has begun
@@ -163,27 +163,28 @@ TEST_F(PromptTest, Interrupt_CallNotStarted_HasNotRun) {
 TEST_F(PromptTest, Reject_DuringATurn_IsBusyAndNamesOpenCalls) {
     waits_for({job()});
     auto const d = prompt("me?", PromptMode::reject);
-    EXPECT_EQ(said(d), "session_busy");
+    EXPECT_EQ(answer_of(d), "session_busy");
     EXPECT_EQ(types(d), "");
     EXPECT_NE(d.answer.error().detail.find(pending(1).text()), std::string::npos);
 }
 
 TEST_F(PromptTest, FullQueue_Refuses) {
     busy_with_the_model();
-    for (std::size_t i = 0; i < limits::queue_max; ++i) ASSERT_EQ(said(prompt("more")), "applied");
+    for (std::size_t i = 0; i < limits::queue_max; ++i)
+        ASSERT_EQ(answer_of(prompt("more")), "applied");
     auto const d = prompt("one too many");
-    EXPECT_EQ(said(d), "queue_full");
+    EXPECT_EQ(answer_of(d), "queue_full");
     EXPECT_EQ(types(d), "");
-    EXPECT_EQ(said(prompt("steering is not queued", PromptMode::steer)), "applied");
+    EXPECT_EQ(answer_of(prompt("steering is not queued", PromptMode::steer)), "applied");
 }
 
 TEST_F(PromptTest, Text_OverOneMebibyte_IsTooLarge) {
     (void)create();
     Prompt large = make("x");
     large.text_bytes = limits::prompt_bytes_max + 1;
-    EXPECT_EQ(said(when(large)), "too_large");
+    EXPECT_EQ(answer_of(when(large)), "too_large");
     large.text_bytes = limits::prompt_bytes_max;
-    EXPECT_EQ(said(when(large)), "applied");
+    EXPECT_EQ(answer_of(when(large)), "applied");
 }
 
 TEST_F(PromptTest, SameKeyAndBody_AnswersWithTheFirstMessage) {
@@ -192,7 +193,7 @@ TEST_F(PromptTest, SameKeyAndBody_AnswersWithTheFirstMessage) {
     auto const once = prompt("second");
     idem_key = "key", idem_digest = "body";
     auto const again = prompt("second");
-    EXPECT_EQ(said(again), "duplicate");
+    EXPECT_EQ(answer_of(again), "duplicate");
     EXPECT_EQ(types(again), "");
     EXPECT_EQ(again.answer->seq, once.answer->seq);
     EXPECT_EQ(again.answer->turn, once.answer->turn);
@@ -204,7 +205,7 @@ TEST_F(PromptTest, SameKeyOtherBody_IsAMismatch) {
     (void)prompt("second");
     idem_key = "key", idem_digest = "another body";
     auto const d = prompt("third");
-    EXPECT_EQ(said(d), "idempotency_mismatch");
+    EXPECT_EQ(answer_of(d), "idempotency_mismatch");
     EXPECT_EQ(types(d), "");
 }
 
@@ -214,13 +215,13 @@ TEST_F(PromptTest, Key_OutlivesTheSessionsEnd) {
     (void)prompt("second");
     (void)move(Move::To::end);
     idem_key = "key", idem_digest = "body";
-    EXPECT_EQ(said(prompt("second")), "duplicate");
+    EXPECT_EQ(answer_of(prompt("second")), "duplicate");
 }
 
 TEST_F(PromptTest, CompletedSession_RefusesUnlessReopened) {
     (void)create();
     (void)move(Move::To::end);
-    EXPECT_EQ(said(prompt("hello?")), "wrong_state");
+    EXPECT_EQ(answer_of(prompt("hello?")), "wrong_state");
     Prompt again = make("hello again");
     again.reopen = true;
     EXPECT_EQ(types(when(again)), "status_changed input_received turn_started model_requested");
@@ -235,7 +236,7 @@ TEST_F(PromptTest, Reopened_CancelledCallsStayCancelled) {
     again.reopen = true;
     (void)when(again);
     EXPECT_TRUE(state.calls.empty());
-    EXPECT_EQ(said(submit(old, result("late"))), "cancelled");
+    EXPECT_EQ(answer_of(submit(old, result("late"))), "cancelled");
 }
 
 TEST_F(PromptTest, RefusedReopening_ChangesNothing) {
@@ -246,7 +247,7 @@ TEST_F(PromptTest, RefusedReopening_ChangesNothing) {
     answer.reopen = true;
     answer.answers = unknown;
     auto const d = when(answer);
-    EXPECT_EQ(said(d), "not_found");
+    EXPECT_EQ(answer_of(d), "not_found");
     EXPECT_EQ(types(d), "");
     EXPECT_EQ(state.lifecycle, Lifecycle::completed);
 }
@@ -262,7 +263,7 @@ TEST_F(PromptTest, Paused_QueuesIt_ResumeStartsIt) {
 TEST_F(PromptTest, SessionInError_Refuses) {
     (void)create();
     (void)move(Move::To::fail);
-    EXPECT_EQ(said(prompt("hello?")), "wrong_state");
+    EXPECT_EQ(answer_of(prompt("hello?")), "wrong_state");
 }
 
 }  // namespace

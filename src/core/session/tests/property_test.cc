@@ -99,7 +99,7 @@ RC_GTEST_PROP(Property, SettledCalls_AnswerTheSameForever, ()) {
         Submission same;
         same.digest = receipt.digest;
         auto const d = world.session.submit(pending, same);
-        RC_ASSERT(said(d) == std::string("duplicate"));
+        RC_ASSERT(answer_of(d) == std::string("duplicate"));
         RC_ASSERT(d.answer->receipt == receipt);
     }
     RC_ASSERT(world.session.broken() == std::string());

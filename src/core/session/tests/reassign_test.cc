@@ -15,7 +15,7 @@ protected:
         terms.timeout = minute;
         terms.escalate_to = {"carl"};
         (void)gate(1, terms);
-        asked_ = pending(1);
+        pending_id_ = pending(1);
     }
     void as(std::string const& name, std::vector<std::string> has = {"role:answer"}) {
         by = {ActorType::token, name};
@@ -26,17 +26,17 @@ protected:
         roles.reset();
     }
     Decision passes_to(std::vector<Reassign::To> to) {
-        return when(Reassign{asked_, std::move(to)});
+        return when(Reassign{pending_id_, std::move(to)});
     }
     Decision votes(std::string const& name, bool approved = true) {
         as(name);
-        return submit(asked_, decision(approved));
+        return submit(pending_id_, decision(approved));
     }
     static Reassign::To person(std::string const& name,
                                std::vector<std::string> has = {"role:answer"}) {
         return {name, std::move(has)};
     }
-    PendingId asked_;
+    PendingId pending_id_;
 };
 
 TEST_F(ReassignTest, ToAPerson_OnlyThatPersonMayAnswer) {
@@ -44,11 +44,11 @@ TEST_F(ReassignTest, ToAPerson_OnlyThatPersonMayAnswer) {
     as("ann");
     auto const d = passes_to({person("bob")});
     EXPECT_EQ(types(d), "reassigned");
-    EXPECT_EQ(first<Reassigned>(d).pending, asked_) << "the same id";
+    EXPECT_EQ(first<Reassigned>(d).pending, pending_id_) << "the same id";
     EXPECT_EQ(first<Reassigned>(d).by->name, "ann");
     EXPECT_EQ(first<Reassigned>(d).deadline, call(1).pause->deadline) << "the same deadline";
-    EXPECT_EQ(said(votes("ann")), "not_an_answerer");
-    EXPECT_EQ(said(votes("bob")), "applied");
+    EXPECT_EQ(answer_of(votes("ann")), "not_an_answerer");
+    EXPECT_EQ(answer_of(votes("bob")), "applied");
 }
 
 TEST_F(ReassignTest, Repeated_ChangesNothing) {
@@ -61,49 +61,49 @@ TEST_F(ReassignTest, Repeated_ChangesNothing) {
 TEST_F(ReassignTest, ByOthersThanAnswerers_IsRefused) {
     asks({{"ann"}, 1});
     as("dan");
-    EXPECT_EQ(said(passes_to({person("ann")})), "not_an_answerer");
+    EXPECT_EQ(answer_of(passes_to({person("ann")})), "not_an_answerer");
     EXPECT_EQ(types(passes_to({person("dan")})), "");
 }
 
 TEST_F(ReassignTest, ByAnAnswerer_NeverWidens) {
     asks({{"ann", "role:operate"}, 1});
     as("ann");
-    EXPECT_EQ(said(passes_to({person("bob")})), "forbidden") << "may not answer now";
-    EXPECT_EQ(said(passes_to({person("bob", {})})), "forbidden") << "unknown";
-    EXPECT_EQ(said(passes_to({{"role:answer", {"role:answer"}}})), "forbidden");
-    EXPECT_EQ(said(passes_to({person("ann"), person("bob")})), "forbidden") << "one of two";
-    EXPECT_EQ(said(passes_to({person("olga", {"role:answer", "role:operate"})})), "applied");
+    EXPECT_EQ(answer_of(passes_to({person("bob")})), "forbidden") << "may not answer now";
+    EXPECT_EQ(answer_of(passes_to({person("bob", {})})), "forbidden") << "unknown";
+    EXPECT_EQ(answer_of(passes_to({{"role:answer", {"role:answer"}}})), "forbidden");
+    EXPECT_EQ(answer_of(passes_to({person("ann"), person("bob")})), "forbidden") << "one of two";
+    EXPECT_EQ(answer_of(passes_to({person("olga", {"role:answer", "role:operate"})})), "applied");
 }
 
 TEST_F(ReassignTest, RoleAboveTheAskedOne_IsWithinIt) {
     asks({{"role:answer"}, 1});
     as("ann");
-    EXPECT_EQ(said(passes_to({{"role:operate", {"role:answer", "role:operate"}}})), "applied");
-    EXPECT_EQ(said(votes("ann")), "not_an_answerer");
+    EXPECT_EQ(answer_of(passes_to({{"role:operate", {"role:answer", "role:operate"}}})), "applied");
+    EXPECT_EQ(answer_of(votes("ann")), "not_an_answerer");
 }
 
 TEST_F(ReassignTest, ByAnAdmin_MayNameAnybody) {
     asks({{"ann"}, 1});
     as_admin();
-    EXPECT_EQ(said(passes_to({person("bob", {})})), "applied");
-    EXPECT_EQ(said(votes("bob")), "applied");
+    EXPECT_EQ(answer_of(passes_to({person("bob", {})})), "applied");
+    EXPECT_EQ(answer_of(votes("bob")), "applied");
 }
 
 TEST_F(ReassignTest, CapabilityWithoutRoles_IsNoAdmin) {
     asks({{"ann"}, 1});
     as_admin();
     by = {ActorType::capability, ""};
-    EXPECT_EQ(said(passes_to({person("bob")})), "not_an_answerer");
+    EXPECT_EQ(answer_of(passes_to({person("bob")})), "not_an_answerer");
 }
 
 TEST_F(ReassignTest, ClaimOfAnother_KeepsAnswerersAway) {
     asks({{}, 1});
     as("bob");
-    (void)when(Claim{asked_, minute / 2});
+    (void)when(Claim{pending_id_, minute / 2});
     as("ann");
-    EXPECT_EQ(said(passes_to({person("ann")})), "claimed");
+    EXPECT_EQ(answer_of(passes_to({person("ann")})), "claimed");
     as_admin();
-    EXPECT_EQ(said(passes_to({person("ann")})), "applied");
+    EXPECT_EQ(answer_of(passes_to({person("ann")})), "applied");
     EXPECT_FALSE(call(1).claim) << "the claim ends";
 }
 
@@ -111,17 +111,17 @@ TEST_F(ReassignTest, Requester_StaysExcluded) {
     by = {ActorType::token, "ann"};
     asks({{}, 1, true});
     as_admin();
-    EXPECT_EQ(said(passes_to({person("ann")})), "bad_value") << "nobody could answer";
-    EXPECT_EQ(said(passes_to({person("ann"), person("bob")})), "applied");
-    EXPECT_EQ(said(votes("ann")), "not_an_answerer");
+    EXPECT_EQ(answer_of(passes_to({person("ann")})), "bad_value") << "nobody could answer";
+    EXPECT_EQ(answer_of(passes_to({person("ann"), person("bob")})), "applied");
+    EXPECT_EQ(answer_of(votes("ann")), "not_an_answerer");
 }
 
 TEST_F(ReassignTest, TooFewForTheVotes_IsRefused) {
     asks({{"ann", "bob", "cleo"}, 2});
     as("ann");
-    EXPECT_EQ(said(passes_to({person("bob")})), "bad_value");
-    EXPECT_EQ(said(votes("ann")), "counted");
-    EXPECT_EQ(said(passes_to({person("bob")})), "applied") << "one vote is there";
+    EXPECT_EQ(answer_of(passes_to({person("bob")})), "bad_value");
+    EXPECT_EQ(answer_of(votes("ann")), "counted");
+    EXPECT_EQ(answer_of(passes_to({person("bob")})), "applied") << "one vote is there";
     EXPECT_EQ(types(votes("bob")), "voted submitted");
 }
 
@@ -138,15 +138,15 @@ TEST_F(ReassignTest, Deadline_StillEscalates) {
 TEST_F(ReassignTest, SettledCall_IsAConflict) {
     asks({{"ann"}, 1});
     (void)votes("ann");
-    EXPECT_EQ(said(passes_to({person("ann")})), "conflict");
+    EXPECT_EQ(answer_of(passes_to({person("ann")})), "conflict");
 }
 
 TEST_F(ReassignTest, Job_IsNotForPeople) {
     asks_for({pausing(PauseReason::tool_result)});
     (void)pauses(1);
-    asked_ = pending(1);
+    pending_id_ = pending(1);
     as_admin();
-    EXPECT_EQ(said(passes_to({person("bob")})), "wrong_kind");
+    EXPECT_EQ(answer_of(passes_to({person("bob")})), "wrong_kind");
 }
 
 // ---- Files of an answer
@@ -158,10 +158,10 @@ protected:
         PauseTerms terms = pause_for(PauseReason::user_input);
         terms.files = files;
         (void)pauses(1, terms);
-        asked_ = pending(1);
+        pending_id_ = pending(1);
     }
     Decision answers(std::string const& text, std::size_t files) {
-        Submit command{asked_, result(text), "http", {}, std::nullopt, {}};
+        Submit command{pending_id_, result(text), "http", {}, std::nullopt, {}};
         std::string parts = "[";
         for (std::size_t i = 0; i < files; ++i) {
             parts += i == 0 ? "" : ",";
@@ -174,7 +174,7 @@ protected:
         command.file_parts = json(parts + "]");
         return when(std::move(command));
     }
-    PendingId asked_;
+    PendingId pending_id_;
 };
 
 TEST_F(AnswerFilesTest, Files_FollowTheAnswerInItsMessage) {
@@ -202,14 +202,14 @@ TEST_F(AnswerFilesTest, FilesAlone_AreAnAnswer) {
 
 TEST_F(AnswerFilesTest, MoreThanAsked_AreRefused) {
     asks(1);
-    EXPECT_EQ(said(answers("see", 2)), "too_large");
+    EXPECT_EQ(answer_of(answers("see", 2)), "too_large");
     EXPECT_EQ(state.waiting, 1U);
 }
 
 TEST_F(AnswerFilesTest, CallThatTakesNone_RefusesThem) {
     asks(0);
-    EXPECT_EQ(said(answers("see", 1)), "invalid_result");
-    EXPECT_EQ(said(answers("see", 0)), "applied");
+    EXPECT_EQ(answer_of(answers("see", 1)), "invalid_result");
+    EXPECT_EQ(answer_of(answers("see", 0)), "applied");
 }
 
 TEST_F(AnswerFilesTest, QuestionWithASchema_TakesNoPrompt) {
@@ -217,8 +217,8 @@ TEST_F(AnswerFilesTest, QuestionWithASchema_TakesNoPrompt) {
     PauseTerms terms = pause_for(PauseReason::user_input);
     terms.schema = json(R"({"type":"object"})");
     (void)pauses(1, terms);
-    EXPECT_EQ(said(prompt("blue")), "wrong_kind");
-    EXPECT_EQ(said(prompt("blue", PromptMode::queue)), "applied");
+    EXPECT_EQ(answer_of(prompt("blue")), "wrong_kind");
+    EXPECT_EQ(answer_of(prompt("blue", PromptMode::queue)), "applied");
     EXPECT_EQ(state.waiting, 1U);
 }
 

@@ -26,7 +26,7 @@ protected:
         (void)gate(1, std::move(terms));
         auto const d = approve(pending(1), std::move(rule));
         EXPECT_TRUE(d.rules.empty());
-        return said(d);
+        return answer_of(d);
     }
     // A rule that answers the question about this call.
     StandingRule rule() const {
@@ -45,8 +45,8 @@ protected:
         return out;
     }
     // What the question of the call becomes when the lane has found this rule.
-    Decision asked_with(StandingRule found, PauseTerms terms = question(),
-                        std::optional<Sha256> matched_for = {}) {
+    Decision answer_of_rule(StandingRule found, PauseTerms terms = question(),
+                            std::optional<Sha256> matched_for = {}) {
         auto request = request_of(GateOutcome{1, "approve", std::move(terms)});
         request.context.rules.list = {std::make_shared<StandingRule const>(std::move(found))};
         request.context.rules.input_digest =
@@ -56,7 +56,7 @@ protected:
     }
     std::string answered(StandingRule found, PauseTerms terms = question(),
                          std::optional<Sha256> matched_for = {}) {
-        return types(asked_with(std::move(found), std::move(terms), matched_for));
+        return types(answer_of_rule(std::move(found), std::move(terms), matched_for));
     }
 };
 
@@ -84,10 +84,10 @@ TEST_F(StandingTest, Approval_MakesTheRuleThatThePersonChose) {
 TEST_F(StandingTest, RepeatedApproval_MakesNoSecondRule) {
     asks_for({gated(plain())});
     (void)gate(1, question());
-    PendingId const asked = pending(1);
-    (void)approve(asked, {});
-    auto const again = approve(asked, {});
-    EXPECT_EQ(said(again), "duplicate");
+    PendingId const pending_id = pending(1);
+    (void)approve(pending_id, {});
+    auto const again = approve(pending_id, {});
+    EXPECT_EQ(answer_of(again), "duplicate");
     EXPECT_TRUE(again.rules.empty());
 }
 
@@ -111,17 +111,18 @@ TEST_F(StandingTest, Rule_OfTheProjectNeedsAnEnd) {
 TEST_F(StandingTest, Rule_NeedsAnApprovalOfTheShownArgumentsByAToken) {
     asks_for({gated(plain())});
     (void)gate(1, question());
-    PendingId const asked = pending(1);
-    EXPECT_EQ(said(approve(asked, {}, false)), "bad_value");
+    PendingId const pending_id = pending(1);
+    EXPECT_EQ(answer_of(approve(pending_id, {}, false)), "bad_value");
     Submission what = decision(true);
     what.rule.emplace();
-    EXPECT_EQ(said(when(Submit{asked, what, "http", {}, {}, {}})), "bad_value") << "no digest";
+    EXPECT_EQ(answer_of(when(Submit{pending_id, what, "http", {}, {}, {}})), "bad_value")
+        << "no digest";
     what.arguments = json(R"({"to":"staging"})");
-    Submit edited{asked, what, "http", {}, {}, {}};
+    Submit edited{pending_id, what, "http", {}, {}, {}};
     edited.input_digest = plain().input_digest;
-    EXPECT_EQ(said(when(std::move(edited))), "bad_value");
+    EXPECT_EQ(answer_of(when(std::move(edited))), "bad_value");
     by = {ActorType::session, "ses_1"};
-    EXPECT_EQ(said(approve(asked, {})), "bad_value");
+    EXPECT_EQ(answer_of(approve(pending_id, {})), "bad_value");
     EXPECT_EQ(state.waiting, 1U) << "it still waits";
 }
 
@@ -133,12 +134,12 @@ TEST_F(StandingTest, Rule_IsRefusedOnceOtherPeopleAreAsked) {
     (void)gate(1, terms);
     now += Duration(1'000);
     EXPECT_EQ(types(when(Tick{})), "reassigned");
-    EXPECT_EQ(said(approve(pending(1), {})), "bad_value");
+    EXPECT_EQ(answer_of(approve(pending(1), {})), "bad_value");
 }
 
 TEST_F(StandingTest, MatchingRule_AnswersInPlaceOfAPerson) {
     asks_for({gated(plain())});
-    auto const d = asked_with(rule());
+    auto const d = answer_of_rule(rule());
     EXPECT_EQ(types(d), yes);
     EXPECT_EQ(first<GateDecided>(d).rule, rule().id());
     EXPECT_EQ(first<GateDecided>(d).by, rule().by);

@@ -19,11 +19,11 @@ protected:
 
 TEST_F(SubmitTest, Result_ReceiptAndConsequences_AreOneAppend) {
     waits_for({job()});
-    PendingId const asked = pending(1);
-    auto const d = when(offer(asked, result("ok")));
+    PendingId const pending_id = pending(1);
+    auto const d = when(offer(pending_id, result("ok")));
     EXPECT_EQ(types(d), "submitted model_requested");
     Receipt const receipt = d.answer->receipt.value();
-    EXPECT_EQ(receipt.pending, asked);
+    EXPECT_EQ(receipt.pending, pending_id);
     EXPECT_EQ(receipt.status, CallStatus::completed);
     EXPECT_EQ(receipt.digest, result("ok").digest);
     EXPECT_EQ(receipt.seq, d.events.front().seq);
@@ -42,22 +42,22 @@ TEST_F(SubmitTest, Error_Settles) {
 
 TEST_F(SubmitTest, DuplicateResult_SamePayload_ReturnsFirstReceipt) {
     waits_for({job()});
-    PendingId const asked = pending(1);
-    auto const once = submit(asked, result("ok"));
+    PendingId const pending_id = pending(1);
+    auto const once = submit(pending_id, result("ok"));
     by.name = "bob";
     now += Duration(3'600'000);
-    auto const again = submit(asked, result("ok"));
-    EXPECT_EQ(said(again), "duplicate");
+    auto const again = submit(pending_id, result("ok"));
+    EXPECT_EQ(answer_of(again), "duplicate");
     EXPECT_EQ(again.answer->receipt, once.answer->receipt);
     EXPECT_EQ(types(again.events).find("submitted"), std::string::npos);
 }
 
 TEST_F(SubmitTest, OtherPayload_IsAConflictWithTheFirstDigestAndANote) {
     waits_for({job()});
-    PendingId const asked = pending(1);
-    (void)submit(asked, result("ok"));
-    auto const d = submit(asked, result("not ok"));
-    EXPECT_EQ(said(d), "conflict");
+    PendingId const pending_id = pending(1);
+    (void)submit(pending_id, result("ok"));
+    auto const d = submit(pending_id, result("not ok"));
+    EXPECT_EQ(answer_of(d), "conflict");
     EXPECT_EQ(d.answer.error().extra.text(),
               "{\"digest\":\"" + digest_text(result("ok").digest) + "\"}");
     EXPECT_EQ(types(d), "note");
@@ -66,43 +66,44 @@ TEST_F(SubmitTest, OtherPayload_IsAConflictWithTheFirstDigestAndANote) {
 
 TEST_F(SubmitTest, Notes_OncePerDigest_AtMostEight) {
     waits_for({job()});
-    PendingId const asked = pending(1);
-    (void)submit(asked, result("ok"));
+    PendingId const pending_id = pending(1);
+    (void)submit(pending_id, result("ok"));
     for (std::uint32_t i = 0; i < limits::notes_per_pause_max; ++i) {
         std::string const text = "other " + std::to_string(i);
-        EXPECT_EQ(types(submit(asked, result(text))), "note");
-        EXPECT_EQ(types(submit(asked, result(text))), "") << "endless retries store nothing more";
+        EXPECT_EQ(types(submit(pending_id, result(text))), "note");
+        EXPECT_EQ(types(submit(pending_id, result(text))), "")
+            << "endless retries store nothing more";
     }
-    auto const d = submit(asked, result("one more"));
-    EXPECT_EQ(said(d), "conflict");
+    auto const d = submit(pending_id, result("one more"));
+    EXPECT_EQ(answer_of(d), "conflict");
     EXPECT_EQ(types(d), "");
 }
 
 TEST_F(SubmitTest, AfterTheDeadline_IsExpired) {
     waits_for({job()});
-    PendingId const asked = pending(1);
+    PendingId const pending_id = pending(1);
     (void)later(limits::pause_timeout_default);
-    auto const d = submit(asked, result("ok"));
-    EXPECT_EQ(said(d), "expired");
+    auto const d = submit(pending_id, result("ok"));
+    EXPECT_EQ(answer_of(d), "expired");
     EXPECT_EQ(first<Note>(d).about, "late_result");
 }
 
 TEST_F(SubmitTest, AfterACancel_IsCancelled) {
     waits_for({job()});
-    PendingId const asked = pending(1);
-    (void)cancel_call(asked);
-    EXPECT_EQ(said(submit(asked, result("ok"))), "cancelled");
+    PendingId const pending_id = pending(1);
+    (void)cancel_call(pending_id);
+    EXPECT_EQ(answer_of(submit(pending_id, result("ok"))), "cancelled");
 }
 
 TEST_F(SubmitTest, UnknownIdAndWrongNonce_LookTheSame) {
     waits_for({job()});
     PendingId guessed = pending(1);
     guessed.nonce[3] ^= 1;
-    EXPECT_EQ(said(submit(guessed, result("ok"))), "not_found");
-    EXPECT_EQ(said(submit({id, 8, 1, {}}, result("ok"))), "not_found");
+    EXPECT_EQ(answer_of(submit(guessed, result("ok"))), "not_found");
+    EXPECT_EQ(answer_of(submit({id, 8, 1, {}}, result("ok"))), "not_found");
     PendingId next = pending(1);
     ++next.generation;
-    EXPECT_EQ(said(submit(next, result("ok"))), "not_found");
+    EXPECT_EQ(answer_of(submit(next, result("ok"))), "not_found");
     EXPECT_EQ(state.waiting, 1U);
 }
 
@@ -111,7 +112,7 @@ TEST_F(SubmitTest, WrongNonce_OfASettledCall_IsUnknown) {
     PendingId guessed = pending(1);
     guessed.nonce[3] ^= 1;
     (void)submit(pending(1), result("ok"));
-    EXPECT_EQ(said(submit(guessed, result("ok"))), "not_found");
+    EXPECT_EQ(answer_of(submit(guessed, result("ok"))), "not_found");
 }
 
 struct KindRow {
@@ -129,7 +130,7 @@ TEST_P(EveryKind, Kind_SettlesOnlyWhatItFits) {
     if (row.kind == SubmissionKind::error) what = error("x");
     if (row.kind == SubmissionKind::decision) what = decision(true);
     auto const d = submit(pending(1), what);
-    EXPECT_EQ(said(d), row.answer);
+    EXPECT_EQ(answer_of(d), row.answer);
     EXPECT_EQ(state.waiting, d.answer ? 0U : 1U) << "what is refused still waits";
 }
 
@@ -160,8 +161,8 @@ TEST_F(SubmitTest, Handoff_IsAnsweredOnlyByTheRuntime) {
     PauseTerms terms = pause_for(PauseReason::handoff);
     terms.timeout = Duration(1'000);
     (void)pauses(1, terms);
-    EXPECT_EQ(said(submit(pending(1), result("x"))), "not_an_answerer");
-    EXPECT_EQ(said(submit(pending(1), decision(true))), "not_an_answerer");
+    EXPECT_EQ(answer_of(submit(pending(1), result("x"))), "not_an_answerer");
+    EXPECT_EQ(answer_of(submit(pending(1), decision(true))), "not_an_answerer");
 }
 
 TEST_F(SubmitTest, EarlyResult_DeclaredPause_Settles) {
@@ -174,15 +175,15 @@ TEST_F(SubmitTest, EarlyResult_DeclaredPause_Settles) {
 
 TEST_F(SubmitTest, EarlyError_DeclaredPause_Settles) {
     asks_for({job()});
-    EXPECT_EQ(said(submit(pending(1), error("quota"))), "applied");
+    EXPECT_EQ(answer_of(submit(pending(1), error("quota"))), "applied");
 }
 
 TEST_F(SubmitTest, OtherEarlySubmission_IsNotReadyWithARetryTime) {
     asks_for({job(), plain(), pausing(PauseReason::approval)});
-    EXPECT_EQ(said(submit(pending(1), decision(true))), "not_ready");
-    EXPECT_EQ(said(submit(pending(2), result("x"))), "not_ready");
+    EXPECT_EQ(answer_of(submit(pending(1), decision(true))), "not_ready");
+    EXPECT_EQ(answer_of(submit(pending(2), result("x"))), "not_ready");
     auto const d = submit(pending(3), decision(true));
-    EXPECT_EQ(said(d), "not_ready");
+    EXPECT_EQ(answer_of(d), "not_ready");
     EXPECT_GT(d.answer.error().retry_after_ms, 0);
     EXPECT_EQ(types(d), "");
 }
@@ -192,18 +193,18 @@ TEST_F(SubmitTest, InvalidResult_TheCallContinuesToWait) {
     Submit const bad = offer(pending(1), result("x"));
     checked.invalid = json(R"([{"pointer":"/url","message":"missing"}])");
     auto const d = when(bad);
-    EXPECT_EQ(said(d), "invalid_result");
+    EXPECT_EQ(answer_of(d), "invalid_result");
     EXPECT_EQ(d.answer.error().extra.text(),
               R"({"errors":[{"pointer":"/url","message":"missing"}]})");
     EXPECT_EQ(types(d), "");
-    EXPECT_EQ(said(submit(pending(1), result("ok"))), "applied");
+    EXPECT_EQ(answer_of(submit(pending(1), result("ok"))), "applied");
 }
 
 TEST_F(SubmitTest, EarlyInvalidResult_IsRefusedByTheSchema) {
     asks_for({job()});
     Submit const bad = offer(pending(1), result("x"));
     checked.invalid = json(R"([{"pointer":"","message":"a string"}])");
-    EXPECT_EQ(said(when(bad)), "invalid_result");
+    EXPECT_EQ(answer_of(when(bad)), "invalid_result");
     EXPECT_EQ(state.calls.size(), 1U);
 }
 
@@ -211,34 +212,34 @@ TEST_F(SubmitTest, Kind_IsCheckedBeforeTheSchema) {
     waits_for({job()});
     Submit const bad = offer(pending(1), decision(true));
     checked.invalid = json("[]");
-    EXPECT_EQ(said(when(bad)), "wrong_kind");
+    EXPECT_EQ(answer_of(when(bad)), "wrong_kind");
 }
 
 TEST_F(SubmitTest, Receipt_IsFoundBeforeAnyCheck) {
     waits_for({job()});
-    PendingId const asked = pending(1);
-    (void)submit(asked, result("ok"));
-    Submit const bad = offer(asked, result("ok"));
+    PendingId const pending_id = pending(1);
+    (void)submit(pending_id, result("ok"));
+    Submit const bad = offer(pending_id, result("ok"));
     checked.invalid = json("[]");
-    EXPECT_EQ(said(when(bad)), "duplicate");
+    EXPECT_EQ(answer_of(when(bad)), "duplicate");
 }
 
 TEST_F(SubmitTest, ValuesThatCannotBeCheckedNow_LeaveTheCallWaiting) {
     waits_for({job()});
     checked.refused = Error{Code::reentry_gone, "The tool is not configured."};
-    EXPECT_EQ(said(submit(pending(1), result("ok"))), "reentry_gone");
-    EXPECT_EQ(said(submit(pending(1), result("ok"))), "applied");
+    EXPECT_EQ(answer_of(submit(pending(1), result("ok"))), "reentry_gone");
+    EXPECT_EQ(answer_of(submit(pending(1), result("ok"))), "applied");
 }
 
 TEST_F(SubmitTest, RoleAmongTheAnswerers_OnlyItsCallersMayAnswer) {
     asks_for({gated(plain())});
-    PauseTerms asked = pause_for(PauseReason::approval);
-    asked.answer.from = {"role:approve", "bob"};
-    (void)gate(1, asked);
+    PauseTerms terms = pause_for(PauseReason::approval);
+    terms.answer.from = {"role:approve", "bob"};
+    (void)gate(1, terms);
     roles = std::vector<std::string>{"role:answer"};
-    EXPECT_EQ(said(submit(pending(1), decision(true))), "not_an_answerer");
+    EXPECT_EQ(answer_of(submit(pending(1), decision(true))), "not_an_answerer");
     roles->push_back("role:approve");
-    EXPECT_EQ(said(submit(pending(1), decision(true))), "applied");
+    EXPECT_EQ(answer_of(submit(pending(1), decision(true))), "applied");
 }
 
 TEST_F(SubmitTest, PromptThatAnswersARole_OnlyItsCallersMayAnswer) {
@@ -248,10 +249,10 @@ TEST_F(SubmitTest, PromptThatAnswersARole_OnlyItsCallersMayAnswer) {
     question.answer.from = {"role:operate"};
     (void)pauses(1, question);
     roles = std::vector<std::string>{"role:answer"};
-    EXPECT_EQ(said(prompt("blue")), "not_an_answerer");
+    EXPECT_EQ(answer_of(prompt("blue")), "not_an_answerer");
     EXPECT_EQ(call(1).phase, CallPhase::waiting);
     roles->push_back("role:operate");
-    EXPECT_EQ(said(prompt("blue")), "applied");
+    EXPECT_EQ(answer_of(prompt("blue")), "applied");
 }
 
 TEST_F(SubmitTest, CallToCheck_OnlyIfTheValuesDecide) {
@@ -265,9 +266,9 @@ TEST_F(SubmitTest, CallToCheck_OnlyIfTheValuesDecide) {
     PendingId unknown = pending(1);
     ++unknown.call;
     EXPECT_FALSE(checks(offer(unknown, result("ok"))));
-    PendingId const asked = pending(1);
-    (void)submit(asked, result("ok"));
-    EXPECT_FALSE(checks(offer(asked, result("ok")))) << "the receipt answers";
+    PendingId const pending_id = pending(1);
+    (void)submit(pending_id, result("ok"));
+    EXPECT_FALSE(checks(offer(pending_id, result("ok")))) << "the receipt answers";
 }
 
 TEST_F(SubmitTest, Decision_IsBoundToTheArgumentsThatWereShown) {
@@ -276,10 +277,10 @@ TEST_F(SubmitTest, Decision_IsBoundToTheArgumentsThatWereShown) {
     Submit shown = offer(pending(1), decision(true));
     shown.input_digest = sha256("other arguments");
     auto const d = when(shown);
-    EXPECT_EQ(said(d), "input_changed");
+    EXPECT_EQ(answer_of(d), "input_changed");
     EXPECT_EQ(types(d), "");
     shown.input_digest = plain().input_digest;
-    EXPECT_EQ(said(when(shown)), "applied");
+    EXPECT_EQ(answer_of(when(shown)), "applied");
 }
 
 TEST_F(SubmitTest, OnlyAnswerers_MayAnswer) {
@@ -287,41 +288,41 @@ TEST_F(SubmitTest, OnlyAnswerers_MayAnswer) {
     PauseTerms terms = pause_for(PauseReason::approval);
     terms.answer.from = {"bob"};
     (void)pauses(1, terms);
-    EXPECT_EQ(said(submit(pending(1), decision(true))), "not_an_answerer");
+    EXPECT_EQ(answer_of(submit(pending(1), decision(true))), "not_an_answerer");
     by.name = "bob";
-    EXPECT_EQ(said(submit(pending(1), decision(true))), "applied");
+    EXPECT_EQ(answer_of(submit(pending(1), decision(true))), "applied");
 }
 
 TEST_F(SubmitTest, Output_OverOneMebibyte_IsTooLargeAndTheCallWaits) {
     waits_for({job()});
-    EXPECT_EQ(said(submit(pending(1), result(std::string(limits::output_bytes_max, 'x')))),
+    EXPECT_EQ(answer_of(submit(pending(1), result(std::string(limits::output_bytes_max, 'x')))),
               "too_large");
     EXPECT_EQ(state.waiting, 1U);
 }
 
 TEST_F(SubmitTest, PausedSession_Accepts_ContinuesAfterResume) {
     waits_for({job()});
-    PendingId const asked = pending(1);
+    PendingId const pending_id = pending(1);
     (void)move(Move::To::pause);
-    EXPECT_EQ(types(submit(asked, result("ok"))), "submitted");
+    EXPECT_EQ(types(submit(pending_id, result("ok"))), "submitted");
     EXPECT_EQ(types(move(Move::To::resume)), "status_changed model_requested");
 }
 
 TEST_F(SubmitTest, SessionInError_Accepts_ContinuesAfterRetry) {
     waits_for({job()});
-    PendingId const asked = pending(1);
+    PendingId const pending_id = pending(1);
     (void)move(Move::To::fail);
-    EXPECT_EQ(types(submit(asked, result("ok"))), "submitted");
+    EXPECT_EQ(types(submit(pending_id, result("ok"))), "submitted");
     EXPECT_EQ(types(move(Move::To::retry)), "status_changed model_requested");
 }
 
 TEST_F(SubmitTest, CompletedSession_IsCancelled_DeletedSession_IsNotFound) {
     waits_for({job()});
-    PendingId const asked = pending(1);
+    PendingId const pending_id = pending(1);
     (void)move(Move::To::end);
-    EXPECT_EQ(said(submit(asked, result("ok"))), "cancelled");
+    EXPECT_EQ(answer_of(submit(pending_id, result("ok"))), "cancelled");
     (void)when(Delete{});
-    EXPECT_EQ(said(submit(asked, result("ok"))), "not_found");
+    EXPECT_EQ(answer_of(submit(pending_id, result("ok"))), "not_found");
 }
 
 TEST_F(SubmitTest, Results_SettleTheirOwnCallsInAnyOrder) {
@@ -330,7 +331,7 @@ TEST_F(SubmitTest, Results_SettleTheirOwnCallsInAnyOrder) {
     EXPECT_EQ(types(submit(two, result("b"))), "submitted");
     EXPECT_EQ(types(submit(three, result("c"))), "submitted");
     EXPECT_EQ(types(submit(one, result("a"))), "submitted model_requested");
-    EXPECT_EQ(said(submit(two, result("b"))), "duplicate");
+    EXPECT_EQ(answer_of(submit(two, result("b"))), "duplicate");
 }
 
 TEST_F(SubmitTest, ForbidRequester_RequesterMayNotAnswer) {
@@ -338,19 +339,19 @@ TEST_F(SubmitTest, ForbidRequester_RequesterMayNotAnswer) {
     PauseTerms terms = pause_for(PauseReason::approval);
     terms.answer.forbid_requester = true;
     (void)pauses(1, terms);
-    EXPECT_EQ(said(submit(pending(1), decision(true))), "not_an_answerer");
+    EXPECT_EQ(answer_of(submit(pending(1), decision(true))), "not_an_answerer");
     by.name = "bob";
-    EXPECT_EQ(said(submit(pending(1), decision(true))), "applied");
+    EXPECT_EQ(answer_of(submit(pending(1), decision(true))), "applied");
 }
 
 TEST_F(SubmitTest, Capability_SettlesJobsOnly) {
     asks_for({job(), pausing(PauseReason::user_input)});
-    PendingId const asked = pending(2);
+    PendingId const pending_id = pending(2);
     (void)pauses(1);
     (void)pauses(2, pause_for(PauseReason::user_input));
     by = {ActorType::capability, ""};
-    EXPECT_EQ(said(submit(asked, result("x"))), "wrong_kind");
-    EXPECT_EQ(said(submit(pending(1), result("x"))), "applied");
+    EXPECT_EQ(answer_of(submit(pending_id, result("x"))), "wrong_kind");
+    EXPECT_EQ(answer_of(submit(pending(1), result("x"))), "applied");
 }
 
 TEST_F(SubmitTest, Capability_SevenDaysAfterSettlement_IsUnknown) {
@@ -359,12 +360,12 @@ TEST_F(SubmitTest, Capability_SevenDaysAfterSettlement_IsUnknown) {
     by = {ActorType::capability, ""};
     (void)submit(key, result("x"));
     now += limits::capability_grace_period;
-    EXPECT_EQ(said(submit(key, result("x"))), "duplicate");
-    EXPECT_EQ(said(submit(key, result("y"))), "conflict");
+    EXPECT_EQ(answer_of(submit(key, result("x"))), "duplicate");
+    EXPECT_EQ(answer_of(submit(key, result("y"))), "conflict");
     now += Duration(1);
-    EXPECT_EQ(said(submit(key, result("x"))), "not_found");
+    EXPECT_EQ(answer_of(submit(key, result("x"))), "not_found");
     by = {ActorType::token, "ann"};
-    EXPECT_EQ(said(submit(key, result("x"))), "duplicate");
+    EXPECT_EQ(answer_of(submit(key, result("x"))), "duplicate");
 }
 
 }  // namespace

@@ -191,8 +191,8 @@ TEST_F(ToolTest, ParallelCalls_SettleInAnyOrder) {
 TEST_F(ToolTest, Reentry_RunsTheToolWithTheDecisionAndANewId) {
     asks_for({pausing(PauseReason::approval)});
     (void)pauses(1, pause_for(PauseReason::approval));
-    PendingId const asked = pending(1);
-    auto const d = submit(asked, decision(true));
+    PendingId const pending_id = pending(1);
+    auto const d = submit(pending_id, decision(true));
     EXPECT_EQ(types(d), "submitted tool_started");
     auto const run = find_effect<RunTool>();
     ASSERT_TRUE(run && run->decision);

@@ -123,7 +123,7 @@ TEST_F(TurnTest, DeletedSession_NotifiesNothing) {
     begin();
     (void)when(Delete{});
     EXPECT_TRUE(outstanding(state).empty());
-    EXPECT_EQ(said(after_hooks_ran()), "not_found");
+    EXPECT_EQ(answer_of(after_hooks_ran()), "not_found");
 }
 
 TEST_F(TurnTest, EndedSession_NotifiesAndSleeps) {

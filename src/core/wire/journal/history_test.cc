@@ -139,7 +139,7 @@ TEST_F(HistoryTest, Pause_KeepsVotesClaimAndLastTwentyProgresses) {
 TEST_F(HistoryTest, EarlyOutcome_IsTheCallsOutcome) {
     asks_for({job()});
     PendingId const early = pending(1);
-    ASSERT_EQ(said(submit(early, result("fast"))), "applied");
+    ASSERT_EQ(answer_of(submit(early, result("fast"))), "applied");
     History const h = history();
     EXPECT_EQ(h.calls().at(1).output.text(), "\"fast\"");
     ASSERT_NE(h.pause(early), nullptr);

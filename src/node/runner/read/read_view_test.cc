@@ -44,10 +44,10 @@ protected:
         (void)ask(Tick{});  // loads the session
         host.store.store->bytes_read = 0;
         (void)ask(prompt("and now"));
-        EXPECT_EQ(host.work.asked.size(), 1U);
+        EXPECT_EQ(host.work.requests.size(), 1U);
         return host.store.store->bytes_read;
     }
-    [[nodiscard]] ModelView const& seen() { return host.work.asked.back().request.view; }
+    [[nodiscard]] ModelView const& seen() { return host.work.requests.back().request.view; }
     // The view as if the whole journal were read.
     [[nodiscard]] ModelView whole() {
         auto const all = read_records(*host.store.store, id, 1, stored_head()).value();
@@ -96,7 +96,7 @@ TEST_F(ReadView, Step_LongLife_ReadsAsMuchAsAShortOne) {
     host.lane.reset();
     host.store.disk = std::make_shared<store::MemoryDisk>();
     host.store.reopen();
-    host.work.asked.clear();
+    host.work.requests.clear();
     host.lane = std::make_shared<Lane>(id, host.services, true);
     live(11'000);
     ASSERT_GT(stored_head(), 50'000U);

@@ -124,12 +124,12 @@ TEST_F(Repairs, CommandDuringRepair_UsesTheRebuiltRows) {
     loop.run();
     restart();
     rows(session).keys.clear();  // the earlier request is no longer found
-    std::vector<std::string> said;
-    auto const note = [&](Result<Answer> const& answer) { said.push_back(this->said(answer)); };
+    std::vector<std::string> results;
+    auto const note = [&](Result<Answer> const& answer) { results.push_back(answer_of(answer)); };
     runner->command(session, Repair{"keys"}, ann(), note);
     runner->command(session, prompt("again"), ann("0123456789abcdef0123456789abcdef"), note);
     loop.run();
-    EXPECT_EQ(said, (std::vector<std::string>{"applied", "duplicate"}));
+    EXPECT_EQ(results, (std::vector<std::string>{"applied", "duplicate"}));
 }
 
 }  // namespace

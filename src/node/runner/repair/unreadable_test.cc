@@ -84,12 +84,12 @@ TEST_F(Unreadable, Scan_DamagedSession_ReadsItAgainAfterAMinute) {
     spoil(session);
     runner->start();
     loop.advance(Duration(5'000));
-    EXPECT_TRUE(effects.asked.empty());
+    EXPECT_TRUE(effects.requests.empty());
     rows(session).frames = whole;
     loop.advance(Duration(20'000));
-    EXPECT_TRUE(effects.asked.empty()) << "it is not read each second";
+    EXPECT_TRUE(effects.requests.empty()) << "it is not read each second";
     loop.advance(Duration(60'000));
-    EXPECT_EQ(effects.asked.size(), 1U);
+    EXPECT_EQ(effects.requests.size(), 1U);
 }
 
 TEST_F(Unreadable, Delete_DamagedSession_LeavesTheTombstone) {

@@ -12,7 +12,7 @@ namespace dormouse::runner::testing {
 
 class TestCatalogue final : public port::Catalogue {
 public:
-    struct Asked {
+    struct Request {
         port::OfferedResult what;
         port::Fn<void(port::ValidationResult)> then;
     };
@@ -44,21 +44,21 @@ public:
         return validators.contains(tool);
     }
     void validate(port::OfferedResult what, port::Fn<void(port::ValidationResult)> then) override {
-        asked.push_back({std::move(what), std::move(then)});
+        requests.push_back({std::move(what), std::move(then)});
     }
     [[nodiscard]] bool has_gate(std::string const&) const override { return true; }
 
     // Answers the oldest question to a validator.
     void answer(port::ValidationResult result) {
-        Asked one = std::move(asked.front());
-        asked.erase(asked.begin());
+        Request one = std::move(requests.front());
+        requests.erase(requests.begin());
         one.then(std::move(result));
     }
 
     std::optional<Json> input;     // schema of every tool's input; nullopt: the tool does not exist
     std::optional<Json> declared;  // schema of every tool's results
     std::set<std::string> validators;
-    std::vector<Asked> asked;
+    std::vector<Request> requests;
 };
 
 }  // namespace dormouse::runner::testing

@@ -112,7 +112,7 @@ protected:
         command.idem_key = std::move(idem_key);
         command.body = std::move(body);
         host.lane->receive(std::move(incoming), [this](Result<session::Answer> answer) {
-            answers.push_back(said(answer));
+            answers.push_back(answer_of(answer));
             if (answer) last = *answer;
         });
     }
@@ -163,8 +163,8 @@ protected:
         auto read = read_session(*host.store.store, id);
         return read ? std::move(read->state) : session::State();
     }
-    static std::string said(Result<session::Answer> const& answer) {
-        return session::testing::said(session::Decision{{}, answer, {}});
+    static std::string answer_of(Result<session::Answer> const& answer) {
+        return session::testing::answer_of(session::Decision{{}, answer, {}});
     }
 
     SessionId id = SessionId::make(1, {9, 9, 9, 9, 9, 9, 9, 9});

@@ -79,7 +79,7 @@ protected:
         return journal.store->due_messages("session", Time::max(), 100'000).value().size();
     }
     void answer_all() {
-        for (int i = 0; i < 1'000 && !effects.asked.empty(); ++i) {
+        for (int i = 0; i < 1'000 && !effects.requests.empty(); ++i) {
             effects.reply();
             loop.run();
         }

@@ -33,7 +33,7 @@ protected:
     // A new process with the same data; what the old one ran is lost.
     void restart(std::size_t resident_max = 4'096) {
         loop.run();
-        effects.asked.clear();
+        effects.requests.clear();
         effects.ran.clear();
         effects.starts = 0;
         open(resident_max);
@@ -48,7 +48,8 @@ protected:
     // Creates a session; the result is added to `created` or `answers`.
     void ask_for_session(session::Create create, Asker asker) {
         runner->create(std::move(create), std::move(asker), [this](Result<Created> made) {
-            answers.push_back(made ? said(made->answer) : said(std::unexpected(made.error())));
+            answers.push_back(made ? answer_of(made->answer)
+                                   : answer_of(std::unexpected(made.error())));
             if (made) created.push_back(made->session);
         });
     }
@@ -59,7 +60,7 @@ protected:
     }
     std::string ask(SessionId session, session::Command::Body body) {
         runner->command(session, std::move(body), ann(), [this](Result<session::Answer> answer) {
-            answers.push_back(said(answer));
+            answers.push_back(answer_of(answer));
         });
         loop.run();
         return answers.back();
@@ -86,8 +87,8 @@ protected:
         auto read = read_session(*journal.store, session);
         return read ? std::move(read->state) : session::State();
     }
-    static std::string said(Result<session::Answer> const& answer) {
-        return session::testing::said(session::Decision{{}, answer, {}});
+    static std::string answer_of(Result<session::Answer> const& answer) {
+        return session::testing::answer_of(session::Decision{{}, answer, {}});
     }
 
     TestLoop loop;

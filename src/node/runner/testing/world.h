@@ -214,7 +214,7 @@ private:
 // Started effects that wait for the test to answer.
 class TestEffects final : public port::Effects, public port::AgentTerms {
 public:
-    struct Asked {
+    struct Request {
         port::ModelRequest request;
         port::Fn<void(port::Delta)> delta;
         port::Outcome done;
@@ -243,7 +243,7 @@ public:
     void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                    port::Outcome done) override {
         ++starts;
-        asked.push_back({std::move(request), std::move(delta), std::move(done)});
+        requests.push_back({std::move(request), std::move(delta), std::move(done)});
     }
     void run_tool(SessionId session, session::EffectId id, std::string, session::RunTool run,
                   port::Outcome done) override {
@@ -290,8 +290,8 @@ public:
 
     // Answers the newest request.
     void reply(std::vector<session::CallSpec> calls = {}) {
-        Asked one = std::move(asked.back());
-        asked.pop_back();
+        Request one = std::move(requests.back());
+        requests.pop_back();
         session::AskModel const& ask = one.request.ask;
         Json const parts = Json::trusted(R"([{"type":"text","text":"well"}])");
         one.done(session::ModelReply{ask.turn,
@@ -313,7 +313,7 @@ public:
         one.done(session::ToolOutcome{one.run.pending, one.run.attempt, std::move(what), {}});
     }
 
-    std::vector<Asked> asked;
+    std::vector<Request> requests;
     std::vector<Ran> ran;
     std::vector<Gated> gated;
     std::vector<Polled> polled;

@@ -72,7 +72,7 @@ TEST_F(Artifacts, BytesAndOutcome_AreOneAppend) {
 TEST_F(Artifacts, LargeResult_ModelSeesBothEndsAndTheId) {
     PendingId const pending = waiting_call();
     ASSERT_EQ(ask(submit(pending, large('x'))), "applied");
-    auto const& messages = host.work.asked.back().request.view.messages;
+    auto const& messages = host.work.requests.back().request.view.messages;
     std::string seen;
     for (ViewMessage const& message : messages) {
         for (auto const& call : message.calls) seen += call.output.text();
@@ -123,7 +123,7 @@ TEST_F(Artifacts, Model_GetsTheFilesOfVisibleMessages) {
             restart();
             (void)ask(Tick{});  // repeats the request
         }
-        auto const& view = host.work.asked.back().request.view;
+        auto const& view = host.work.requests.back().request.view;
         ASSERT_EQ(view.files.size(), 1U) << again;
         EXPECT_EQ(view.files.begin()->first, numbered_id("art_", id, emitted()));
         EXPECT_EQ(*view.files.begin()->second, "one");
@@ -138,7 +138,7 @@ TEST_F(Artifacts, MissingBytes_EndTheTurn) {
     restart();
     on_disk().artifacts.clear();
     (void)ask(Tick{});
-    EXPECT_EQ(host.work.asked.size(), 1U);  // the one of the first process
+    EXPECT_EQ(host.work.requests.size(), 1U);  // the one of the first process
     State const now = stored();
     EXPECT_FALSE(now.turn);
     ASSERT_TRUE(now.last_turn && now.last_turn->error);

@@ -197,9 +197,9 @@ TEST_F(Bounce, TimeToLiveOver_ComesBack) {
 TEST_F(Bounce, MissingAgent_DoesNotComeBack) {
     send(alice, {"bob"}, "hello");
     loop.run();
-    ASSERT_EQ(effects.asked.size(), 1u);
-    auto const& ask = effects.asked[0].request.ask;
-    effects.asked[0].done(
+    ASSERT_EQ(effects.requests.size(), 1u);
+    auto const& ask = effects.requests[0].request.ask;
+    effects.requests[0].done(
         ModelFailure{ask.turn, ask.step, ask.attempt, {"agent_missing", ""}, false, {}});
     loop.run();
     EXPECT_EQ(deliveries(), "delivered");

@@ -71,7 +71,7 @@ TEST_F(BudgetsOfADay, Raise_LetsAllContinue) {
     EXPECT_EQ(sum("agent/demo/steps/raised"), 2);
     EXPECT_FALSE(asks(first));
     EXPECT_FALSE(asks(second));
-    EXPECT_EQ(effects.asked.size(), 2U);
+    EXPECT_EQ(effects.requests.size(), 2U);
 }
 
 TEST_F(BudgetsOfADay, Raise_OutlivesARestart) {

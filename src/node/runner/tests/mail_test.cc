@@ -15,9 +15,9 @@ TEST_F(RunnerMail, MailToAnIdleAgent_StartsATurnWithIt) {
     send(alice, {"bob"}, "what time is it?");
     loop.run();
     EXPECT_EQ(deliveries(), "delivered");
-    ASSERT_EQ(effects.asked.size(), 1u);
-    EXPECT_EQ(effects.asked[0].request.session, bob);
-    auto const& messages = effects.asked[0].request.view.messages;
+    ASSERT_EQ(effects.requests.size(), 1u);
+    EXPECT_EQ(effects.requests[0].request.session, bob);
+    auto const& messages = effects.requests[0].request.view.messages;
     ASSERT_EQ(messages.size(), 1u);
     EXPECT_EQ(messages[0].source, InputSource::mail);
     std::string const parts(messages[0].parts.text());
@@ -79,7 +79,7 @@ TEST_F(RunnerMail, EndedReceiver_Bounces) {
     ASSERT_EQ(sent.size(), 1u);
     EXPECT_EQ(sent.begin()->second.bounced.size(), 1u);
     EXPECT_EQ(rows(), 0u);
-    EXPECT_TRUE(effects.asked.empty()) << "a bounce wakes no session";
+    EXPECT_TRUE(effects.requests.empty()) << "a bounce wakes no session";
 }
 
 // P1: accepted mail is durable, and is received once whatever happens on the way.
@@ -147,11 +147,11 @@ TEST_F(RunnerMail, ReleasedMail_HasNoRowLeft) {
     };
     send(alice, {"bob"}, "0");
     loop.run();
-    for (int sent = 1; held_rows() == 0 && !effects.asked.empty() && sent < 1'000; ++sent) {
-        bool const is_bob = effects.asked.back().request.session == bob;
+    for (int sent = 1; held_rows() == 0 && !effects.requests.empty() && sent < 1'000; ++sent) {
+        bool const is_bob = effects.requests.back().request.session == bob;
         send(is_bob ? bob : alice, {is_bob ? "alice" : "bob"}, std::to_string(sent));
         loop.run();
-        if (effects.asked.size() == 2) std::swap(effects.asked[0], effects.asked[1]);
+        if (effects.requests.size() == 2) std::swap(effects.requests[0], effects.requests[1]);
         effects.reply();
         loop.advance(Duration(60'000));
     }
@@ -197,12 +197,12 @@ TEST_F(RunnerMail, EndlessMailLoop_IsQuarantined) {
     send(alice, {"bob"}, "0");
     loop.run();
     int answers_sent = 0;
-    while (!effects.asked.empty() && answers_sent < 1'000) {
-        bool const is_bob = effects.asked.back().request.session == bob;
+    while (!effects.requests.empty() && answers_sent < 1'000) {
+        bool const is_bob = effects.requests.back().request.session == bob;
         send(is_bob ? bob : alice, {is_bob ? "alice" : "bob"}, std::to_string(++answers_sent));
         loop.run();
         // The sender's turn ends first; the receiver's request already waits.
-        if (effects.asked.size() == 2) std::swap(effects.asked[0], effects.asked[1]);
+        if (effects.requests.size() == 2) std::swap(effects.requests[0], effects.requests[1]);
         effects.reply();
         loop.advance(Duration(60'000));
     }
@@ -215,7 +215,7 @@ TEST_F(RunnerMail, EndlessMailLoop_IsQuarantined) {
     EXPECT_FALSE(wake_at(held)) << "not stuck";
     // A person releases it.
     EXPECT_EQ(ask(held.id, ReleaseMail{held.inbox[0].id}), "applied");
-    EXPECT_EQ(effects.asked.size(), 1u);
+    EXPECT_EQ(effects.requests.size(), 1u);
 }
 
 TEST_F(RunnerMail, MailToMany_DoesNotDelayOthers) {
@@ -257,7 +257,7 @@ TEST_F(RunnerMail, Alias_CanBeChangedAndReleased) {
         Change change;
         change.alias = std::move(alias);
         runner->rename(session, std::move(change), ann(),
-                       [this](Result<Answer> answer) { answers.push_back(said(answer)); });
+                       [this](Result<Answer> answer) { answers.push_back(answer_of(answer)); });
         loop.run();
         return answers.back();
     };
@@ -290,7 +290,7 @@ TEST_F(RunnerMail, MailOfAPerson_GoesToEachReceiver) {
     EXPECT_TRUE(handed[0].answer && handed[1].answer);
     EXPECT_FALSE(handed[2].answer);
     EXPECT_EQ(inbox(alice) + " " + inbox(bob), "hello hello");
-    EXPECT_EQ(effects.asked.size(), 2u);
+    EXPECT_EQ(effects.requests.size(), 2u);
 }
 
 }  // namespace

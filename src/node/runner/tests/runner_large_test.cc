@@ -42,7 +42,7 @@ protected:
 
     void command(SessionId session, Command::Body body) {
         runner->command(session, std::move(body), ann(),
-                        [this](Result<Answer> answer) { answers.push_back(said(answer)); });
+                        [this](Result<Answer> answer) { answers.push_back(answer_of(answer)); });
         loop.run();
     }
 

@@ -39,9 +39,9 @@ protected:
     void answer_model() {
         // The parent's request first, so that it asks before the child has ended.
         auto const first = std::ranges::find_if(
-            effects.asked, [&](auto const& one) { return one.request.session == parent; });
-        if (first != effects.asked.end()) std::iter_swap(first, effects.asked.end() - 1);
-        auto const request = effects.asked.back().request;
+            effects.requests, [&](auto const& one) { return one.request.session == parent; });
+        if (first != effects.requests.end()) std::iter_swap(first, effects.requests.end() - 1);
+        auto const request = effects.requests.back().request;
         bool const of_parent = request.session == parent && request.ask.turn == 1;
         std::size_t const step = request.ask.step;
         if (of_parent && step <= calls.size()) return effects.reply({tool(calls[step - 1])});
@@ -53,7 +53,7 @@ protected:
             loop.advance(Duration(2'000));
             if (!effects.ran.empty()) {
                 effects.finish(ask_of(effects.ran.back().run.tool));
-            } else if (!effects.asked.empty()) {
+            } else if (!effects.requests.empty()) {
                 answer_model();
             } else if (i > 40) {
                 return;
@@ -67,7 +67,7 @@ protected:
             if (journal.commits.size() >= commits) return;
             if (!effects.ran.empty()) {
                 effects.finish(ask_of(effects.ran.back().run.tool));
-            } else if (!effects.asked.empty()) {
+            } else if (!effects.requests.empty()) {
                 answer_model();
             }
             loop.run();
@@ -223,16 +223,16 @@ INSTANTIATE_TEST_SUITE_P(EachStory, Windows,
 
 TEST_F(TaskRunnerTest, DeletedParent_EndsTheChildAlsoAfterACrash) {
     begin({"start"});
-    while (effects.asked.empty() || effects.asked.back().request.session == parent) {
+    while (effects.requests.empty() || effects.requests.back().request.session == parent) {
         loop.advance(Duration(1'000));
         if (!effects.ran.empty()) {
             effects.finish(ask_of("start"));
-        } else if (!effects.asked.empty() && effects.asked.back().request.session == parent) {
+        } else if (!effects.requests.empty() && effects.requests.back().request.session == parent) {
             answer_model();
         }
         loop.run();
     }
-    SessionId const child = effects.asked.back().request.session;
+    SessionId const child = effects.requests.back().request.session;
     EXPECT_EQ(ask(parent, Delete{}), "applied");
     restart();
     runner->start();

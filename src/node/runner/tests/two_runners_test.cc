@@ -34,7 +34,7 @@ struct Server {
         std::string out = "no answer";
         runner->command(
             session, std::move(body), {{ActorType::token, "ann"}},
-            [&out](Result<Answer> const& answer) { out = said(Decision{{}, answer, {}}); });
+            [&out](Result<Answer> const& answer) { out = answer_of(Decision{{}, answer, {}}); });
         loop.run();
         return out;
     }
@@ -97,8 +97,8 @@ TEST_F(TwoRunners, SessionThatSleeps_IsDrivenByWhoeverWakesIt) {
     EXPECT_EQ(driver(), 0U) << "it sleeps";
     EXPECT_EQ(b.ask(session, submit(pending, "1")), "applied");
     EXPECT_EQ(driver(), b.nodes.epoch());
-    EXPECT_EQ(b.effects.asked.size(), 1U) << "B asks the model";
-    EXPECT_EQ(a.effects.asked.size(), 0U);
+    EXPECT_EQ(b.effects.requests.size(), 1U) << "B asks the model";
+    EXPECT_EQ(a.effects.requests.size(), 0U);
     scan();
     EXPECT_EQ(a.effects.starts, 2) << "its model request and its tool, and nothing since";
 }
@@ -114,7 +114,7 @@ TEST_F(TwoRunners, ResultElsewhere_IsSettledThereAndTheDriverContinues) {
     EXPECT_EQ(driver(), a.nodes.epoch());
     a.effects.finish_at(0, Done{quoted("out"), {}, {}});
     loop.run();
-    EXPECT_EQ(a.effects.asked.size(), 1U) << "both calls are settled";
+    EXPECT_EQ(a.effects.requests.size(), 1U) << "both calls are settled";
     EXPECT_EQ(b.effects.starts, 0);
 }
 
@@ -129,7 +129,7 @@ TEST_F(TwoRunners, NextTurnElsewhere_IsBegunByTheDriverAtItsScan) {
     EXPECT_EQ(b.effects.starts, 0);
     EXPECT_EQ(wake_at(stored()), from_ms(0));
     scan();
-    EXPECT_EQ(a.effects.asked.size(), 1U) << "the next turn";
+    EXPECT_EQ(a.effects.requests.size(), 1U) << "the next turn";
     EXPECT_FALSE(a.effects.stopped.empty()) << "the cancelled tool";
     EXPECT_EQ(b.effects.starts, 0);
 }
@@ -160,7 +160,7 @@ TEST_F(BoundToNode, PromptElsewhere_WaitsForTheNodeThatMadeTheSession) {
     EXPECT_EQ(driver(), 0U);
     EXPECT_EQ(b.effects.starts, 0);
     scan();
-    EXPECT_EQ(a.effects.asked.size(), 1U);
+    EXPECT_EQ(a.effects.requests.size(), 1U);
     EXPECT_EQ(b.effects.starts, 0);
 }
 
@@ -173,7 +173,7 @@ TEST_F(BoundToNode, NodeIsGone_SessionWaitsUntilItIsMoved) {
     EXPECT_EQ(move_to("b"), "applied");
     EXPECT_EQ(stored().node, "b");
     scan();
-    EXPECT_EQ(b.effects.asked.size(), 1U);
+    EXPECT_EQ(b.effects.requests.size(), 1U);
 }
 
 TEST_F(BoundToNode, NodeIsGoneInTheMiddleOfWork_MoveSettlesIt) {
@@ -199,8 +199,8 @@ TEST_F(BoundToNode, MoveAndPromptInOneTurn_RunOnTheOther) {
     EXPECT_EQ(stored().node, "b");
     EXPECT_EQ(driver(), 0U);
     scan();
-    EXPECT_EQ(a.effects.asked.size(), 0U);
-    EXPECT_EQ(b.effects.asked.size(), 1U);
+    EXPECT_EQ(a.effects.requests.size(), 0U);
+    EXPECT_EQ(b.effects.requests.size(), 1U);
 }
 
 TEST_F(BoundToNode, DeadlineWhileTheNodeIsGone_Expires) {
@@ -221,7 +221,7 @@ TEST_F(BoundToNode, SessionOfASharedFolder_CanContinueAnywhereAndCannotMove) {
     EXPECT_EQ(stored().node, "");
     EXPECT_EQ(move_to("b"), "wrong_kind");
     EXPECT_EQ(b.ask(session, prompt()), "applied");
-    EXPECT_EQ(b.effects.asked.size(), 1U);
+    EXPECT_EQ(b.effects.requests.size(), 1U);
 }
 
 TEST_F(TwoRunners, DriverIsGone_OtherTakesOverAndSettlesItsRuns) {
@@ -275,7 +275,7 @@ TEST_F(TwoRunners, NoHeartbeat_NoEffectStarts) {
     EXPECT_EQ(b.effects.starts, 0) << "A may declare B dead at any moment";
     b.nodes.beats = true;
     scan();
-    EXPECT_EQ(b.effects.asked.size(), 1U);
+    EXPECT_EQ(b.effects.requests.size(), 1U);
 }
 
 TEST_F(TwoRunners, AppendedElsewhere_WakesWhoWatchesHere) {
@@ -391,7 +391,7 @@ TEST_F(TwoRunners, AppendedElsewhere_DriverContinuesAtOnce) {
     EXPECT_EQ(b.ask(session, prompt()), "applied");
     a.runner->appended_elsewhere(session);
     loop.run();
-    EXPECT_EQ(a.effects.asked.size(), 1U) << "the next turn, before any scan";
+    EXPECT_EQ(a.effects.requests.size(), 1U) << "the next turn, before any scan";
 }
 
 // A tick that is due 10 s from now: the deadline of a pause.
@@ -463,8 +463,9 @@ TEST_F(TwoRunners, DriverGoneDuringALookUp_ItsRunIsNotStartedAgain) {
     EXPECT_EQ(b.ask(session, Change{"a title", {}, {}, {}}), "applied") << "B has it in memory";
     b.journal.hold_reads = true;
     std::string answer;
-    b.runner->command(session, prompt(), {{ActorType::token, "ann"}, "key", "digest"},
-                      [&](Result<Answer> const& got) { answer = said(Decision{{}, got, {}}); });
+    b.runner->command(
+        session, prompt(), {{ActorType::token, "ann"}, "key", "digest"},
+        [&](Result<Answer> const& got) { answer = answer_of(Decision{{}, got, {}}); });
     loop.run();
     ASSERT_EQ(answer, "") << "it looks the key up";
     a.runner.reset();
@@ -499,12 +500,12 @@ TEST_F(TwoRunners, HistoryCutElsewhere_LookUpIsMadeAgain) {
         answer = "no answer";
         server.runner->command(
             session, prompt(), {{ActorType::token, "ann"}, "key", "digest"},
-            [&](Result<Answer> const& got) { answer = said(Decision{{}, got, {}}); });
+            [&](Result<Answer> const& got) { answer = answer_of(Decision{{}, got, {}}); });
         loop.run();
         return answer;
     };
     auto const end_turn = [this] {
-        while (!a.effects.asked.empty()) {
+        while (!a.effects.requests.empty()) {
             a.effects.reply();
             loop.run();
         }

@@ -28,7 +28,7 @@ protected:
         counts(100);
         EXPECT_EQ(types(finish(1)), "tool_finished budget_reached");
     }
-    [[nodiscard]] PendingId asked() const { return pending(turn().budget_call); }
+    [[nodiscard]] PendingId budget_call_id() const { return pending(turn().budget_call); }
     [[nodiscard]] Pause const& pause() const { return *call(turn().budget_call).pause; }
 };
 
@@ -99,7 +99,8 @@ TEST_F(BudgetOfDayTest, TimeoutBeforeTheNextDay_EndsTheTurn) {
 
 TEST_F(BudgetOfDayTest, Raise_ContinuesAtOnce_AndIsNoPartOfTheSession) {
     reach();
-    EXPECT_EQ(types(submit(asked(), decision(true))), "submitted budget_raised model_requested");
+    EXPECT_EQ(types(submit(budget_call_id(), decision(true))),
+              "submitted budget_raised model_requested");
     EXPECT_TRUE(state.raised.empty());
     EXPECT_TRUE(turn().raised.empty());
 }
@@ -107,7 +108,7 @@ TEST_F(BudgetOfDayTest, Raise_ContinuesAtOnce_AndIsNoPartOfTheSession) {
 TEST_F(BudgetOfDayTest, Raise_CountsFromWhatIsUsedNow) {
     reach();
     counts(150);
-    (void)submit(asked(), decision(true));
+    (void)submit(budget_call_id(), decision(true));
     auto const& raised = std::get<BudgetRaised>(archive.log[archive.log.size() - 2].body);
     EXPECT_EQ(raised.what.amount, 150) << "50 beyond the limit, and the budget's own 100";
 }
@@ -124,7 +125,7 @@ TEST_F(BudgetOfDayTest, RaiseFromAnotherSession_WithdrawsTheQuestion) {
 
 TEST_F(BudgetOfDayTest, Denial_EndsTheTurn) {
     reach();
-    EXPECT_EQ(types(submit(asked(), decision(false))), "submitted turn_ended");
+    EXPECT_EQ(types(submit(budget_call_id(), decision(false))), "submitted turn_ended");
 }
 
 TEST_F(BudgetOfDayTest, Restart_WhilePaused_AsksNothingTwice) {

@@ -19,12 +19,12 @@ protected:
         asks_for({plain()});
         (void)finish(1);
     }
-    [[nodiscard]] PendingId asked() const { return pending(turn().budget_call); }
+    [[nodiscard]] PendingId budget_call_id() const { return pending(turn().budget_call); }
     Decision raise(std::string const& amount) {
         Submission what = decision(true);
         what.content = json(R"({"raise":)" + amount + "}");
         what.digest = sha256("raise " + amount);
-        return submit(asked(), what);
+        return submit(budget_call_id(), what);
     }
     // The error of a raise that changes nothing.
     std::string refused(std::string const& amount) {
@@ -53,12 +53,12 @@ TEST_F(BudgetTest, Tokens_UsedUp_AsksBeforeNextStep) {
 
 TEST_F(BudgetTest, Raise_ContinuesWithTheNextStep) {
     reach();
-    auto const d = submit(asked(), decision(true));
+    auto const d = submit(budget_call_id(), decision(true));
     EXPECT_EQ(types(d), "submitted budget_raised model_requested");
     EXPECT_EQ(turn().step, 2U);
     EXPECT_EQ(turn().attempt, 1U);
     EXPECT_EQ(turn().raised.at(0).amount, 15);
-    EXPECT_EQ(said(reply()), "applied");
+    EXPECT_EQ(answer_of(reply()), "applied");
     EXPECT_FALSE(state.turn);
 }
 
@@ -77,7 +77,7 @@ TEST_F(BudgetTest, Denial_EndsTheTurn) {
     reach();
     Submission what = decision(false);
     what.reason = "enough";
-    EXPECT_EQ(types(submit(asked(), what)), "submitted turn_ended");
+    EXPECT_EQ(types(submit(budget_call_id(), what)), "submitted turn_ended");
     auto const& ended = std::get<TurnEnded>(archive.log.back().body);
     EXPECT_EQ(ended.finish, FinishReason::budget);
     EXPECT_EQ(ended.error->code, "budget_reached");
@@ -100,7 +100,7 @@ TEST_F(BudgetTest, Expiry_EndsTheTurn) {
 
 TEST_F(BudgetTest, Cancel_OfTheQuestion_CancelsTheTurn) {
     reach();
-    EXPECT_EQ(types(cancel_call(asked())), "cancelled turn_ended");
+    EXPECT_EQ(types(cancel_call(budget_call_id())), "cancelled turn_ended");
     EXPECT_EQ(std::get<TurnEnded>(archive.log.back().body).finish, FinishReason::cancelled);
 }
 
@@ -112,18 +112,18 @@ TEST_F(BudgetTest, Cancel_OfTheTurn_SettlesTheQuestion) {
 
 TEST_F(BudgetTest, Restart_WhilePaused_AsksNothingTwice) {
     reach();
-    PendingId const before = asked();
+    PendingId const before = budget_call_id();
     EXPECT_EQ(types(restart()), "");
-    EXPECT_EQ(asked(), before);
+    EXPECT_EQ(budget_call_id(), before);
     EXPECT_EQ(types(submit(before, decision(true))), "submitted budget_raised model_requested");
 }
 
 TEST_F(BudgetTest, SecondRaise_IsDuplicateOrConflict) {
     reach();
-    PendingId const call = asked();
+    PendingId const call = budget_call_id();
     (void)submit(call, decision(true));
-    EXPECT_EQ(said(submit(call, decision(true))), "duplicate");
-    EXPECT_EQ(said(submit(call, decision(false))), "conflict");
+    EXPECT_EQ(answer_of(submit(call, decision(true))), "duplicate");
+    EXPECT_EQ(answer_of(submit(call, decision(false))), "conflict");
     EXPECT_EQ(turn().raised.at(0).amount, 15) << "raised once";
 }
 
@@ -142,15 +142,15 @@ TEST_F(BudgetTest, Content_WithoutAmount_IsRefused) {
     for (std::string const content : {"{}", R"({"amount":5})", R"({"raise":5,"by":1})", "5"}) {
         Submission what = decision(true);
         what.content = json(content);
-        auto const d = submit(asked(), what);
-        EXPECT_EQ(said(d), "invalid_result") << content;
+        auto const d = submit(budget_call_id(), what);
+        EXPECT_EQ(answer_of(d), "invalid_result") << content;
         EXPECT_EQ(types(d), "") << content;
     }
 }
 
 TEST_F(BudgetTest, Result_IsNoAnswer) {
     reach();
-    EXPECT_EQ(said(submit(asked(), result("more"))), "wrong_kind");
+    EXPECT_EQ(answer_of(submit(budget_call_id(), result("more"))), "wrong_kind");
 }
 
 TEST_F(BudgetTest, Answerers_OnlyTheyMayRaise) {
@@ -159,9 +159,9 @@ TEST_F(BudgetTest, Answerers_OnlyTheyMayRaise) {
     set();
     asks_for({plain()});
     (void)finish(1);
-    EXPECT_EQ(said(submit(asked(), decision(true))), "not_an_answerer");
+    EXPECT_EQ(answer_of(submit(budget_call_id(), decision(true))), "not_an_answerer");
     by.name = "bob";
-    EXPECT_EQ(said(submit(asked(), decision(true))), "applied");
+    EXPECT_EQ(answer_of(submit(budget_call_id(), decision(true))), "applied");
 }
 
 TEST_F(BudgetTest, Steps_OfTheSession_HoldItsNextTurn) {
@@ -179,7 +179,7 @@ TEST_F(BudgetTest, Steps_OfTheSession_HoldItsNextTurn) {
 
 TEST_F(BudgetTest, Turn_BeginsWithItsWholeBudget) {
     reach();
-    (void)submit(asked(), decision(false));
+    (void)submit(budget_call_id(), decision(false));
     EXPECT_EQ(types(prompt("more")), "input_received turn_started model_requested");
 }
 
@@ -259,14 +259,15 @@ TEST_F(BudgetTest, WallTime_CountsWorkButNoWaiting) {
 TEST_F(BudgetTest, Prompt_WhilePaused_IsSeenAfterTheRaise) {
     reach();
     EXPECT_EQ(types(prompt("stop soon", PromptMode::steer)), "input_received");
-    EXPECT_EQ(types(submit(asked(), decision(true))), "submitted budget_raised model_requested");
+    EXPECT_EQ(types(submit(budget_call_id(), decision(true))),
+              "submitted budget_raised model_requested");
     EXPECT_EQ(turn().request->view_seq, state.head - 1);
 }
 
 TEST_F(BudgetTest, OtherProcess_TakesTheAnswer_DriverContinues) {
     reach();
     drives = false;
-    EXPECT_EQ(types(submit(asked(), decision(true))), "submitted budget_raised");
+    EXPECT_EQ(types(submit(budget_call_id(), decision(true))), "submitted budget_raised");
     drives = true;
     EXPECT_EQ(types(tick()), "model_requested");
 }

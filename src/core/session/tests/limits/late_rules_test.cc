@@ -47,20 +47,20 @@ TEST_F(LateRules, LastModelFailureAndDeadlineAtOnce_EndTheTurnOnce) {
 
 TEST_F(LateRules, ImportIntoASessionThatIsNotActive_IsRefused) {
     (void)create_imported();
-    EXPECT_EQ(said(import_part(2)), "applied");
+    EXPECT_EQ(answer_of(import_part(2)), "applied");
     (void)move(Move::To::pause);
-    EXPECT_EQ(said(import_part(3)), "wrong_state");
+    EXPECT_EQ(answer_of(import_part(3)), "wrong_state");
     (void)move(Move::To::resume);
-    EXPECT_EQ(said(import_part(3)), "applied");
+    EXPECT_EQ(answer_of(import_part(3)), "applied");
     (void)move(Move::To::end);
-    EXPECT_EQ(said(import_part(4)), "wrong_state");
+    EXPECT_EQ(answer_of(import_part(4)), "wrong_state");
 }
 
 TEST_F(LateRules, ImportParts_TheLastOneIsTakenAndNoMore) {
     (void)create_imported();
     for (std::uint32_t part = 2; part <= limits::import_parts_max; ++part)
-        ASSERT_EQ(said(import_part(part)), "applied") << part;
-    EXPECT_NE(said(import_part(limits::import_parts_max + 1)), "applied");
+        ASSERT_EQ(answer_of(import_part(part)), "applied") << part;
+    EXPECT_NE(answer_of(import_part(limits::import_parts_max + 1)), "applied");
 }
 
 TEST_F(LateRules, JoinAnyOfOneStep_LeavesTheNextStepsCallsOpen) {
@@ -81,7 +81,7 @@ TEST_F(LateRules, CompletedSession_TakesNoAlias) {
     (void)move(Move::To::end);
     Change change;
     change.alias = "ops";
-    EXPECT_EQ(said(when(change)), "wrong_state");
+    EXPECT_EQ(answer_of(when(change)), "wrong_state");
 }
 
 TEST_F(LateRules, ProvidersRetryTime_IsAtMostAnHour) {
@@ -135,7 +135,7 @@ TEST_F(LateRules, EarlyResultOfAToolWithAWebhook_IsSentToIt) {
     spec.terms.webhook_url = "https://example.com/done";
     asks_for({spec});
     auto const d = submit(pending(1), result("before the pause"));
-    ASSERT_EQ(said(d), "applied");
+    ASSERT_EQ(answer_of(d), "applied");
     ASSERT_FALSE(d.pending.empty());
     EXPECT_EQ(d.pending.back().webhook_url, "https://example.com/done");
 }

@@ -34,10 +34,10 @@ TEST_F(TimeTest, Deadline_ExpiresTheCallAndAsksTheModel) {
 
 TEST_F(TimeTest, FirstCommandAfterTheDeadline_WritesTheExpiry) {
     waits_for({job()});
-    PendingId const asked = pending(1);
+    PendingId const pending_id = pending(1);
     now += day;
-    auto const d = submit(asked, result("ok"));
-    EXPECT_EQ(said(d), "expired") << "410 whether or not a timer ran";
+    auto const d = submit(pending_id, result("ok"));
+    EXPECT_EQ(answer_of(d), "expired") << "410 whether or not a timer ran";
     EXPECT_EQ(types(d), "expired note model_requested");
 }
 
@@ -50,9 +50,9 @@ TEST_F(TimeTest, EveryCommand_WritesWhatIsDueFirst) {
 
 TEST_F(TimeTest, CancelAfterTheDeadline_FindsItExpired) {
     waits_for({job()});
-    PendingId const asked = pending(1);
+    PendingId const pending_id = pending(1);
     now += day;
-    EXPECT_EQ(said(cancel_call(asked)), "expired");
+    EXPECT_EQ(answer_of(cancel_call(pending_id)), "expired");
 }
 
 TEST_F(TimeTest, AnswerAfterTheDeadline_FindsItExpired) {
@@ -65,23 +65,23 @@ TEST_F(TimeTest, AnswerAfterTheDeadline_FindsItExpired) {
     late.answers = pending(1);
     late.answer_output = quoted("blue");
     now += Duration(1'000);
-    EXPECT_EQ(said(when(late)), "expired");
+    EXPECT_EQ(answer_of(when(late)), "expired");
 }
 
 TEST_F(TimeTest, RefusedCommand_WritesOnlyWhatFellDue) {
     waits_for({job()});
     now += day;
     auto const d = submit({id, 9, 1, {}}, result("ok"));
-    EXPECT_EQ(said(d), "not_found");
+    EXPECT_EQ(answer_of(d), "not_found");
     EXPECT_EQ(types(d), "expired model_requested");
 }
 
 TEST_F(TimeTest, ClockStepsBack_UndoesNothing) {
     waits_for({job()});
-    PendingId const asked = pending(1);
+    PendingId const pending_id = pending(1);
     (void)later(day);
     now -= Duration(3'600'000);
-    EXPECT_EQ(said(submit(asked, result("ok"))), "expired");
+    EXPECT_EQ(answer_of(submit(pending_id, result("ok"))), "expired");
 }
 
 TEST_F(TimeTest, ClockStepsBack_BeforeTheDeadline_DelaysIt) {
@@ -96,11 +96,11 @@ TEST_F(TimeTest, ClockStepsBack_BeforeTheDeadline_DelaysIt) {
 
 TEST_F(TimeTest, FastClock_ExpiresEarlyAndFinally) {
     waits_for({job()});
-    PendingId const asked = pending(1);
+    PendingId const pending_id = pending(1);
     now += day;
     (void)tick();
     now -= day;
-    EXPECT_EQ(said(submit(asked, result("ok"))), "expired");
+    EXPECT_EQ(answer_of(submit(pending_id, result("ok"))), "expired");
     EXPECT_FALSE(state.calls.contains(1));
 }
 
@@ -135,14 +135,14 @@ TEST_F(TimeTest, OnDeadlineDone_IsTheTimersResult) {
     terms.reason = PauseReason::handoff;
     timer.at_once = terms;
     asks_for({timer});
-    PendingId const asked = pending(1);
+    PendingId const pending_id = pending(1);
     EXPECT_EQ(what_class(), "waiting");
     auto const d = later(Duration(60'000));
     EXPECT_EQ(types(d), "submitted model_requested");
     EXPECT_EQ(first<Submitted>(d).what->output, quoted("done"));
     EXPECT_EQ(first<Submitted>(d).receipt.status, CallStatus::completed);
     EXPECT_EQ(first<Submitted>(d).receipt.digest, result("done").digest);
-    EXPECT_EQ(archive.receipts.at(asked).via, "runtime");
+    EXPECT_EQ(archive.receipts.at(pending_id).via, "runtime");
 }
 
 TEST_F(TimeTest, PausedSession_ExpiresCallsButStartsNothing) {
@@ -288,7 +288,7 @@ TEST_F(WarningTest, NearDeadline_AfterTheDeadline_IsNotReported) {
 
 TEST_F(WarningTest, AnsweredInTime_HasNoWarning) {
     waits_with_warning();
-    EXPECT_EQ(said(submit(pending(1), result("ok"))), "applied");
+    EXPECT_EQ(answer_of(submit(pending(1), result("ok"))), "applied");
     EXPECT_EQ(types(later(Duration(8'000))), "");
 }
 
@@ -305,7 +305,7 @@ TEST_F(WarningTest, ClockStepsBackTenYears_LosesNothing) {
     constexpr Duration ten_years{315'576'000'000};
     now -= ten_years;
     EXPECT_EQ(types(tick()), "");
-    EXPECT_EQ(said(submit(pending(1), result("ok"))), "applied");
+    EXPECT_EQ(answer_of(submit(pending(1), result("ok"))), "applied");
 }
 
 }  // namespace

@@ -18,10 +18,11 @@ protected:
         out.mark = std::move(mark);
         return out;
     }
-    Decision ends(TaskNo no, FinishReason finish, std::string const& said, std::string error) {
+    Decision ends(TaskNo no, FinishReason finish, std::string const& reply_text,
+                  std::string error) {
         SessionId const child = children.at(no);
         return when(Deliver{{child, ++post_, 0},
-                            RunEnded{no, 1, finish, quoted(said), std::move(error), false}});
+                            RunEnded{no, 1, finish, quoted(reply_text), std::move(error), false}});
     }
     Decision makes(std::string mark) {
         Decision d = when(call(std::move(mark)));

@@ -36,7 +36,7 @@ TEST_F(JoinTest, Any_AsksAtTheFirstAndCancelsTheRest) {
     waits_for({job(), job(), job()});
     PendingId const third = pending(3);
     EXPECT_EQ(types(settle(2)), "submitted cancelled cancelled model_requested");
-    EXPECT_EQ(said(submit(third, result("late"))), "cancelled");
+    EXPECT_EQ(answer_of(submit(third, result("late"))), "cancelled");
     EXPECT_EQ(types(reply()), "model_replied turn_ended");
 }
 

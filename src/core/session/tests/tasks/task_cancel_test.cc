@@ -37,7 +37,7 @@ TEST_F(TaskTest, Cancel_FromOutside_SettlesWaitingCalls) {
     (void)tool_asks(blocking(TaskAsk::What::output, task_id_of(1)));
     Decision const d = when(ask(TaskAsk::What::cancel, task_id_of(1)));
     EXPECT_EQ(error_in(d), "The task was cancelled.");
-    EXPECT_EQ(said(when(ask(TaskAsk::What::cancel, task_id_of(1)))), "wrong_state");
+    EXPECT_EQ(answer_of(when(ask(TaskAsk::What::cancel, task_id_of(1)))), "wrong_state");
 }
 
 TEST_F(TaskTest, CancelWithAReason_ReachesTheChildAndTheReader) {
@@ -105,8 +105,8 @@ TEST_F(TaskTest, TaskIdPrefix_IsEnoughIfUnique) {
     (void)ends(1, 1, "first");
     EXPECT_EQ(output_in(tool_asks(ask(TaskAsk::What::output, beginning))), "\"first\"");
     (void)tool_asks(ask(TaskAsk::What::start));
-    EXPECT_EQ(said(when(ask(TaskAsk::What::cancel, beginning))), "ambiguous_reference");
-    EXPECT_EQ(said(when(ask(TaskAsk::What::cancel, task_id_of(2)))), "applied");
+    EXPECT_EQ(answer_of(when(ask(TaskAsk::What::cancel, beginning))), "ambiguous_reference");
+    EXPECT_EQ(answer_of(when(ask(TaskAsk::What::cancel, task_id_of(2)))), "applied");
 }
 
 // The parent's cancels and its end reach its children.

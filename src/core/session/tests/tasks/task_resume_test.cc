@@ -12,7 +12,8 @@ TEST_F(TaskTest, Progress_IsShownWithTheTaskAndWakesNothing) {
     Decision const d = when(Deliver{{child, 5, 0}, RunProgress{1, 1, "half \"way\""}});
     EXPECT_EQ(types(d), "task_changed");
     EXPECT_EQ(what_class(), "idle");
-    EXPECT_EQ(said(when(Deliver{{child, 5, 0}, RunProgress{1, 1, "half \"way\""}})), "duplicate");
+    EXPECT_EQ(answer_of(when(Deliver{{child, 5, 0}, RunProgress{1, 1, "half \"way\""}})),
+              "duplicate");
     (void)prompt("and?");
     EXPECT_NE(output_in(tool_asks(ask(TaskAsk::What::list))).find(R"("progress":"half \"way\"")"),
               std::string::npos);
@@ -25,7 +26,7 @@ TEST_F(TaskTest, Progress_IsShownWithTheTaskAndWakesNothing) {
 
 TEST_F(TaskTest, Report_OnlyDuringARunOfTheChild) {
     (void)create();
-    EXPECT_EQ(said(when(ask(TaskAsk::What::report))), "wrong_state");
+    EXPECT_EQ(answer_of(when(ask(TaskAsk::What::report))), "wrong_state");
     *static_cast<Given*>(this) = Given();
     SessionId parent;
     parent.bytes[15] = 99;
@@ -38,9 +39,9 @@ TEST_F(TaskTest, Report_OnlyDuringARunOfTheChild) {
     EXPECT_EQ(std::get<RunProgress>(d.posts[0].what), (RunProgress{3, 1, "look \"it\" up"}));
     TaskAsk large = ask(TaskAsk::What::report);
     large.description = std::string(limits::report_bytes_max + 1, 'x');
-    EXPECT_EQ(said(when(large)), "too_large");
+    EXPECT_EQ(answer_of(when(large)), "too_large");
     (void)reply();
-    EXPECT_EQ(said(when(ask(TaskAsk::What::report))), "wrong_state") << "the run has ended";
+    EXPECT_EQ(answer_of(when(ask(TaskAsk::What::report))), "wrong_state") << "the run has ended";
 }
 
 TEST_F(TaskTest, Fork_IsRequestedOnlyWithTheFirstRun) {
@@ -167,7 +168,7 @@ TEST_F(TaskTest, Resume_UnknownTask_SaysNotFound) {
     with_task();
     EXPECT_EQ(error_in(tool_asks(ask(TaskAsk::What::resume, "tsk_7"))), "Task not found: tsk_7");
     Decision const d = when(ask(TaskAsk::What::resume, ""));
-    EXPECT_EQ(said(d), "not_found");
+    EXPECT_EQ(answer_of(d), "not_found");
     EXPECT_TRUE(d.events.empty());
 }
 
@@ -175,7 +176,7 @@ TEST_F(TaskTest, Resume_RunningTask_SaysNotCompleted) {
     with_task();
     EXPECT_EQ(error_in(tool_asks(ask(TaskAsk::What::resume, task_id_of(1)))),
               "Cannot resume task: status is 'running'. Only completed tasks can be resumed.");
-    EXPECT_EQ(said(when(ask(TaskAsk::What::resume, task_id_of(1)))), "task_not_completed");
+    EXPECT_EQ(answer_of(when(ask(TaskAsk::What::resume, task_id_of(1)))), "task_not_completed");
     (void)ends(1, 1, "", FinishReason::error, "broken");
     EXPECT_EQ(error_in(tool_asks(ask(TaskAsk::What::resume, task_id_of(1)))),
               "Cannot resume task: status is 'error'. Only completed tasks can be resumed.");
@@ -192,7 +193,7 @@ TEST_F(TaskTest, Resume_ResumedTask_SaysItIsResuming) {
     EXPECT_EQ(error_in(tool_asks(ask(TaskAsk::What::resume, task_id_of(1)))),
               "Task is currently being resumed. Wait for completion before sending another "
               "message.");
-    EXPECT_EQ(said(when(ask(TaskAsk::What::resume, task_id_of(1)))), "task_resuming");
+    EXPECT_EQ(answer_of(when(ask(TaskAsk::What::resume, task_id_of(1)))), "task_resuming");
     EXPECT_EQ(state.tasks.at(1).run, 2u);
 }
 
@@ -204,7 +205,7 @@ TEST_F(TaskTest, Resume_ChildGone_SaysSessionExpired) {
     EXPECT_EQ(types(gone(1)), "task_changed");
     EXPECT_EQ(status(1), TaskStatus::completed);
     EXPECT_EQ(error_in(tool_asks(ask(TaskAsk::What::resume, task_id_of(1)))), text);
-    EXPECT_EQ(said(when(ask(TaskAsk::What::resume, task_id_of(1)))), "task_session_gone");
+    EXPECT_EQ(answer_of(when(ask(TaskAsk::What::resume, task_id_of(1)))), "task_session_gone");
     EXPECT_EQ(output_in(tool_asks(ask(TaskAsk::What::output, task_id_of(1)))), "\"first\"");
 }
 

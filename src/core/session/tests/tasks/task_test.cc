@@ -77,7 +77,7 @@ TEST_F(TaskTest, Start_OverTheDepthLimit_IsRefused) {
     state.parent = Parent{id, 1, limits::task_depth_max};
     State copy = state;
     Decision const d = request_of(ask(TaskAsk::What::start)).decided_on(copy);
-    EXPECT_EQ(said(d), "queue_full");
+    EXPECT_EQ(answer_of(d), "queue_full");
     EXPECT_TRUE(d.events.empty());
     state.parent.reset();
 }
@@ -85,7 +85,7 @@ TEST_F(TaskTest, Start_OverTheDepthLimit_IsRefused) {
 TEST_F(TaskTest, Start_OverTheTaskLimit_IsRefused) {
     (void)create();
     for (std::size_t i = 0; i < limits::tasks_max; ++i) (void)when(ask(TaskAsk::What::start));
-    EXPECT_EQ(said(when(ask(TaskAsk::What::start))), "queue_full");
+    EXPECT_EQ(answer_of(when(ask(TaskAsk::What::start))), "queue_full");
     EXPECT_EQ(state.tasks.size(), limits::tasks_max);
 }
 
@@ -95,10 +95,10 @@ TEST_F(TaskTest, Start_SameKey_StartsOneTask) {
     EXPECT_EQ(when(ask(TaskAsk::What::start)).answer->task, 1u);
     idem_key = "k", idem_digest = "d";
     Decision const again = when(ask(TaskAsk::What::start));
-    EXPECT_EQ(said(again), "duplicate");
+    EXPECT_EQ(answer_of(again), "duplicate");
     EXPECT_EQ(again.answer->task, 1u);
     idem_key = "k", idem_digest = "other";
-    EXPECT_EQ(said(when(ask(TaskAsk::What::start))), "idempotency_mismatch");
+    EXPECT_EQ(answer_of(when(ask(TaskAsk::What::start))), "idempotency_mismatch");
     EXPECT_EQ(state.tasks.size(), 1u);
 }
 
@@ -180,7 +180,7 @@ TEST_F(TaskTest, BlockingCall_IsSettledWithTheStatusInOneAppend) {
     EXPECT_EQ(what_class(), "waiting");
     EXPECT_EQ(wake_at(state), now + Duration(60'000));
     PendingId const call = state.calls.begin()->second.pending;
-    EXPECT_EQ(said(submit(call, result("mine"))), "not_an_answerer");
+    EXPECT_EQ(answer_of(submit(call, result("mine"))), "not_an_answerer");
     Decision const d = ends(1, 1, "found it");
     EXPECT_EQ(types(d), "task_changed submitted model_requested");
     EXPECT_EQ(output_in(d), "\"found it\"");

@@ -20,7 +20,7 @@ using Stored = StoredStory::Records;
 
 Actor const alice{ActorType::token, "alice"};
 
-class Told : public StoredStory {
+class RedactedStory : public StoredStory {
 public:
     using StoredStory::StoredStory;
 
@@ -46,11 +46,11 @@ public:
     }
 };
 
-void expect_whole(Told& told) {
-    auto const again = read_again(told.store, told.id);
+void expect_whole(RedactedStory& story_store) {
+    auto const again = read_again(story_store.store, story_store.id);
     ASSERT_TRUE(again) << again.error().detail;
-    EXPECT_EQ(wire::write_state(again->state), wire::write_state(told.state));
-    auto const report = verify(told.store, [](std::uint64_t) {});
+    EXPECT_EQ(wire::write_state(again->state), wire::write_state(story_store.state));
+    auto const report = verify(story_store.store, [](std::uint64_t) {});
     ASSERT_TRUE(report);
     // The story stores no artifacts.
     for (Finding const& finding : report->findings)
@@ -96,15 +96,15 @@ TEST(RedactPlan, WhatWasSetAndTurns_EveryFoldStaysTheSame) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         auto const story = wire::testing::story(seed, 120);
         if (story.state.lifecycle == Lifecycle::deleted) continue;
-        Told told(story, seed);
-        for (RedactionAsk const& ask : other_asks(told.state)) {
-            auto const plan = told.plan(ask);
+        RedactedStory story_store(story, seed);
+        for (RedactionAsk const& ask : other_asks(story_store.state)) {
+            auto const plan = story_store.plan(ask);
             if (!plan || !plan->command) continue;
-            auto const before = told.stored();
-            told.apply_plan(*plan);
-            expect_same_places(before, told.stored());
-            expect_whole(told);
-            auto const again = told.plan(ask);
+            auto const before = story_store.stored();
+            story_store.apply_plan(*plan);
+            expect_same_places(before, story_store.stored());
+            expect_whole(story_store);
+            auto const again = story_store.plan(ask);
             ASSERT_TRUE(again) << again.error().detail;
             EXPECT_FALSE(again->command);
             ++done;
@@ -121,21 +121,21 @@ TEST(RedactPlan, RandomSessions_EveryFoldStaysTheSame) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         auto const story = wire::testing::story(seed, 120);
         if (story.state.lifecycle == Lifecycle::deleted) continue;
-        Told told(story, seed);
-        auto const all = told.stored();
+        RedactedStory story_store(story, seed);
+        auto const all = story_store.stored();
         for (std::size_t i = seed % 3; i < all.size(); i += 3) {
-            RedactionAsk const ask = ask_for(told.id, all[i]->event);
-            auto const plan = told.plan(ask);
+            RedactionAsk const ask = ask_for(story_store.id, all[i]->event);
+            auto const plan = story_store.plan(ask);
             refused += plan ? 0 : 1;
             if (!plan || !plan->command) continue;
-            auto const before = told.stored();
-            told.apply_plan(*plan);
-            expect_same_places(before, told.stored());
-            expect_whole(told);
-            auto const again = told.plan(ask);
+            auto const before = story_store.stored();
+            story_store.apply_plan(*plan);
+            expect_same_places(before, story_store.stored());
+            expect_whole(story_store);
+            auto const again = story_store.plan(ask);
             ASSERT_TRUE(again) << again.error().detail;
             EXPECT_FALSE(again->command);
-            EXPECT_EQ(again->report.seq, told.state.head);
+            EXPECT_EQ(again->report.seq, story_store.state.head);
             EXPECT_EQ(again->report.what.events, plan->report.what.events);
             ++done;
             ++kinds[type_name(all[i]->event.body)];
@@ -155,8 +155,8 @@ TEST(RedactPlan, PlanOfAnOlderJournal_IsRefused) {
     state.head = 9;
     Redact command;
     command.redacted = 5;
-    Command const asked{.by = alice, .body = command};
-    auto const decision = decide(state, asked, {});
+    Command const request{.by = alice, .body = command};
+    auto const decision = decide(state, request, {});
     ASSERT_FALSE(decision.answer);
     EXPECT_EQ(decision.answer.error().code, Code::precondition_failed);
     EXPECT_TRUE(decision.events.empty());

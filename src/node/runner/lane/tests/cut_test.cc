@@ -312,11 +312,11 @@ TEST_F(Cuts, UnreadMailBeforeTheCut_IsKept) {
 TEST_F(Cuts, RetriedTurn_IsNotSplit) {
     SessionId const session = talk(6);
     (void)ask(session, prompt("please"));
-    auto const& ask_now = effects.asked.back().request.ask;
+    auto const& ask_now = effects.requests.back().request.ask;
     ModelFailure const failure{ask_now.turn, ask_now.step, ask_now.attempt, {"model_failed", "401"},
                                false,        std::nullopt};
-    auto done = std::move(effects.asked.back().done);
-    effects.asked.pop_back();
+    auto done = std::move(effects.requests.back().done);
+    effects.requests.pop_back();
     done(failure);
     loop.run();
     ASSERT_FALSE(stored(session).turn);
@@ -333,7 +333,7 @@ TEST_F(Cuts, KeyOfACutRequest_SaysHistoryGoneAtOnce) {
     SessionId const session = new_session();
     auto const keyed = [&] {
         runner->command(session, prompt("first"), ann("0123456789abcdef0123456789abcdef"),
-                        [this](Result<Answer> answer) { answers.push_back(said(answer)); });
+                        [this](Result<Answer> answer) { answers.push_back(answer_of(answer)); });
         loop.run();
         return answers.back();
     };

@@ -31,7 +31,7 @@ TEST_F(Exhausted, Answer_OutOfMemory_CommandIsKept) {
                     [](Result<Answer> const&) { throw std::bad_alloc(); });
     loop.run();
     EXPECT_EQ(stored(session).turns, 1u);
-    EXPECT_EQ(effects.asked.size(), 1u);
+    EXPECT_EQ(effects.requests.size(), 1u);
     effects.reply();
     loop.run();
     EXPECT_FALSE(stored(session).turn);
@@ -47,7 +47,7 @@ TEST_F(Exhausted, AppendReport_OutOfMemory_SessionIsReadAgain) {
         << "it is unknown whether it was accepted";
     EXPECT_EQ(stored(session).turns, 1u);
     EXPECT_EQ(ask(session, prompt("more")), "applied");
-    EXPECT_EQ(effects.asked.size(), 1u);
+    EXPECT_EQ(effects.requests.size(), 1u);
 }
 
 }  // namespace

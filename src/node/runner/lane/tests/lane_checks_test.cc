@@ -42,8 +42,8 @@ TEST_F(LaneChecks, Validator_WhileItWorks_TheSessionContinues) {
     catalogue.validators = {host.lane->state().calls.begin()->second.spec.tool};
     tell(submit(pending, result("first")));
     host.loop.run();
-    ASSERT_EQ(catalogue.asked.size(), 1U);
-    EXPECT_EQ(catalogue.asked[0].what.output.text(), R"("first")");
+    ASSERT_EQ(catalogue.requests.size(), 1U);
+    EXPECT_EQ(catalogue.requests[0].what.output.text(), R"("first")");
     EXPECT_FALSE(host.lane->may_sleep()) << "the submission waits in this lane";
     host.loop.advance(Duration(5'000));
     EXPECT_EQ(ask(Change{"a title", {}, {}, {}}), "applied");
@@ -60,7 +60,7 @@ TEST_F(LaneChecks, Validator_AnotherOutcomeComesFirst_IsAConflict) {
     catalogue.validators = {host.lane->state().calls.begin()->second.spec.tool};
     tell(submit(pending, result("slow")));
     host.loop.run();
-    ASSERT_EQ(catalogue.asked.size(), 1U);
+    ASSERT_EQ(catalogue.requests.size(), 1U);
     EXPECT_EQ(ask(Cancel{Cancel::Scope::call, pending}), "applied");
     catalogue.answer(std::nullopt);
     host.loop.run();
@@ -87,7 +87,7 @@ TEST_F(LaneChecks, Validator_OfASubmissionThatIsRefusedAnyway_IsNotAsked) {
     PendingId const pending = waiting_call();
     catalogue.validators = {host.lane->state().calls.begin()->second.spec.tool};
     EXPECT_EQ(ask(submit(pending, decision(true))), "wrong_kind");
-    EXPECT_TRUE(catalogue.asked.empty());
+    EXPECT_TRUE(catalogue.requests.empty());
 }
 
 TEST_F(LaneChecks, Validator_WhileTheServerStops_AnswersDraining) {

@@ -48,7 +48,7 @@ TEST_F(ComputedReplies, PromptAndItsCall_AreOneAppend) {
     host.store.release();
     EXPECT_EQ(appends(), 2U);
     EXPECT_EQ(host.work.ran.size(), 1U);
-    EXPECT_TRUE(host.work.asked.empty());
+    EXPECT_TRUE(host.work.requests.empty());
 }
 
 TEST_F(ComputedReplies, OutcomeAndEndOfTheTurn_AreOneAppend) {
@@ -86,7 +86,7 @@ TEST_F(ComputedReplies, QueuedPrompts_AreAllAnswered) {
     host.store.release();
     host.loop.run();
     EXPECT_EQ(ended(), 100U);
-    EXPECT_TRUE(host.work.asked.empty());
+    EXPECT_TRUE(host.work.requests.empty());
 }
 
 TEST_F(ComputedReplies, DrainingRunner_AsksNothing) {

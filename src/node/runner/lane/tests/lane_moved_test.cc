@@ -28,7 +28,7 @@ protected:
         incoming.command.body = std::move(body);
         std::string out;
         elsewhere.lane->receive(std::move(incoming),
-                                [&out](Result<Answer> const& answer) { out = said(answer); });
+                                [&out](Result<Answer> const& answer) { out = answer_of(answer); });
         elsewhere.loop.run();
         return out;
     }
@@ -265,15 +265,15 @@ TEST_F(MovedHead, HistoryIsLost_OutcomesOfItsEffectsAreDropped) {
     auto const earlier = std::make_shared<store::MemoryDisk>();
     ASSERT_TRUE(store::MemoryStore(earlier, 100, true).commit({&host.store.sent.front(), 1})[0]);
     (void)ask(prompt("lost"));
-    ASSERT_EQ(host.work.asked.size(), 1U);
+    ASSERT_EQ(host.work.requests.size(), 1U);
     host.store.disk = earlier;
     host.store.reopen();
     ASSERT_EQ(ask(prompt("another prompt")), "applied");
-    ASSERT_EQ(host.work.asked.size(), 2U);
-    EXPECT_EQ(host.work.asked[0].request.ask, host.work.asked[1].request.ask);
+    ASSERT_EQ(host.work.requests.size(), 2U);
+    EXPECT_EQ(host.work.requests[0].request.ask, host.work.requests[1].request.ask);
     EXPECT_EQ(host.work.stopped.size(), 1U);
-    auto answer_to_lost = std::move(host.work.asked[0]);
-    host.work.asked.erase(host.work.asked.begin());
+    auto answer_to_lost = std::move(host.work.requests[0]);
+    host.work.requests.erase(host.work.requests.begin());
     Json const parts = Json::trusted(R"([{"type":"text","text":"to the lost prompt"}])");
     answer_to_lost.done(ModelReply{1, 1, 1, FinishReason::stop, parts, {}, {}});
     host.loop.run();
@@ -293,12 +293,12 @@ TEST_F(MovedHead, OutcomeIsLost_RunThatNeverRunsAgainIsInDoubt) {
     auto const earlier = host.store.disk->copy();
     host.work.finish(Done{Json::trusted("1")});
     host.loop.run();
-    ASSERT_EQ(host.work.asked.size(), 1U);
+    ASSERT_EQ(host.work.requests.size(), 1U);
     host.store.disk->fall_back(earlier);
     EXPECT_EQ(ask(Change{"a title", {}, {}, {}}), "applied");
     EXPECT_EQ(host.work.ran.size(), 0U) << "it is not run again";
     EXPECT_EQ(count("tool_finished"), 1U) << "with an unknown outcome";
-    EXPECT_EQ(host.work.asked.size(), 2U) << "the model is asked about it";
+    EXPECT_EQ(host.work.requests.size(), 2U) << "the model is asked about it";
 }
 
 TEST_F(MovedHead, OutcomeIsLost_RunThatMayIsRunAgain) {

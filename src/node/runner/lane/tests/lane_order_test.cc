@@ -22,7 +22,7 @@ protected:
             host.work.reply();
             host.loop.run();
         }
-        host.work.asked.clear();
+        host.work.requests.clear();
         ASSERT_FALSE(host.lane->recent_from_start());
     }
     [[nodiscard]] auto& frames() { return host.store.disk->sessions.at(id.number()).frames; }
@@ -66,10 +66,10 @@ TEST_F(LaneOrder, TurnCancelledWhileItsHistoryIsRead_IsNotSentToTheModel) {
     create_long();
     host.store.hold_reads = true;
     (void)ask(prompt("hello"));
-    EXPECT_TRUE(host.work.asked.empty());
+    EXPECT_TRUE(host.work.requests.empty());
     (void)ask(Cancel{Cancel::Scope::turn, {}});
     host.store.release_reads();
-    EXPECT_TRUE(host.work.asked.empty());
+    EXPECT_TRUE(host.work.requests.empty());
     EXPECT_EQ(host.lane->effects_running(), 0U);
 }
 
@@ -81,11 +81,11 @@ TEST_F(LaneOrder, HistoryThatCouldNotBeRead_IsReadAgainByTheNextTick) {
     };
     (void)ask(prompt("hello"));
     host.store.before_read = {};
-    EXPECT_TRUE(host.work.asked.empty());
+    EXPECT_TRUE(host.work.requests.empty());
     frames().rbegin()->second.bytes = newest;
     EXPECT_TRUE(host.lane->wants_tick(host.now(), {})) << "the scan will tick";
     (void)ask(Tick{});
-    EXPECT_EQ(host.work.asked.size(), 1U);
+    EXPECT_EQ(host.work.requests.size(), 1U);
 }
 
 }  // namespace

@@ -108,8 +108,8 @@ TEST_F(LaneSnapshot, AfterALoad_ModelSeesTheWholeSession) {
     for (int i = 0; i < 300; ++i) change(i);
     reopen();
     (void)ask(prompt("the newest"));
-    ASSERT_EQ(host.work.asked.size(), 1U);
-    auto const& view = host.work.asked.back().request.view;
+    ASSERT_EQ(host.work.requests.size(), 1U);
+    auto const& view = host.work.requests.back().request.view;
     ASSERT_EQ(view.messages.size(), 3U);
     EXPECT_EQ(view.messages[0].parts.text(), R"([{"type":"text","text":"the very first"}])");
 }

@@ -22,11 +22,11 @@ TEST_F(Turnstile, Output_LeavesOnlyWhenDurable) {
     tell(prompt("hello"));
     host.loop.run();
     EXPECT_EQ(answers, Strings{"applied"});  // the answer to create
-    EXPECT_TRUE(host.work.asked.empty());
+    EXPECT_TRUE(host.work.requests.empty());
     EXPECT_TRUE(host.lane->recent().size() == 1);
     host.store.release();
     EXPECT_EQ(answers, (Strings{"applied", "applied"}));
-    EXPECT_EQ(host.work.asked.size(), 1U);
+    EXPECT_EQ(host.work.requests.size(), 1U);
     EXPECT_EQ(host.lane->recent().back()->event.seq, stored_head());
 }
 
@@ -166,7 +166,7 @@ TEST_F(Forgetting, FailedAppendThatWasDurable_IsFound) {
     Seq const head = stored_head();
     EXPECT_EQ(ask(prompt("hello"), "key"), "duplicate");
     EXPECT_EQ(stored_head(), head);
-    EXPECT_EQ(host.work.asked.size(), 1U);  // its outstanding effect has started
+    EXPECT_EQ(host.work.requests.size(), 1U);  // its outstanding effect has started
 }
 
 TEST_F(Forgetting, RunningEffect_AfterAFailure_IsAccepted) {

@@ -48,7 +48,7 @@ TEST_F(OutboxTest, FirstRun_CreatesTheSessionAndAsksItsModel) {
     ASSERT_TRUE(state.turn);
     EXPECT_EQ(state.turn->cause, InputSource::task);
     EXPECT_EQ(state.turn->run, 1u);
-    EXPECT_EQ(effects.asked.size(), 1u);
+    EXPECT_EQ(effects.requests.size(), 1u);
 }
 
 TEST_F(OutboxTest, RepeatedMessage_IsADuplicateAlsoAfterARestart) {
