@@ -95,12 +95,12 @@ TEST(Redact, Task_LosesPromptsResultsAndErrors) {
 }
 
 TEST(Redact, Report_OfAnAgent_LosesTextTitleAndOutput) {
-    AgentUpdate said{.message = 5, .what = {AgentOutputKind::message, secret_parts(secret)}};
+    AgentUpdate update{.message = 5, .what = {AgentOutputKind::message, secret_parts(secret)}};
     AgentUpdate ran{.message = 5,
                     .what = {AgentOutputKind::tool, Json::trusted(R"({"output":"hunter2"})"), false,
                              "t", secret, AgentToolStatus::completed}};
     for (Event const& event :
-         {event_of(5, said), event_of(5, ran), event_of(5, AgentDetached{.lost = {secret}})}) {
+         {event_of(5, update), event_of(5, ran), event_of(5, AgentDetached{.lost = {secret}})}) {
         auto const data = data_of(event, {.messages = {5}});
         EXPECT_EQ(data.find(secret), std::string::npos) << data;
         EXPECT_NE(data.find("[removed]"), std::string::npos) << data;

@@ -67,7 +67,7 @@ TEST(Pieces, HtmlLinksAndDefinitions_AreText) {
 TEST(Pieces, TooLong_IsShownAsItIs) { EXPECT_EQ(shown(std::string(16'385, 'a')), "as it is"); }
 
 // Letters, digits and all non-ASCII characters.
-std::string said(std::string_view text) {
+std::string letters_of(std::string_view text) {
     std::string out;
     std::ranges::copy_if(text, std::back_inserter(out), [](char c) {
         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c & 0x80) != 0;
@@ -87,7 +87,7 @@ TEST(Pieces, AnyText_NestsAndSaysTheSame) {
         std::vector<Mark> open;
         std::string after;
         for (Piece const& piece : all.value()) {
-            after += said(piece.text);
+            after += letters_of(piece.text);
             if (piece.edge == Piece::Edge::begin) open.push_back(piece.mark);
             if (piece.edge != Piece::Edge::end) continue;
             ASSERT_FALSE(open.empty()) << text;
@@ -95,7 +95,7 @@ TEST(Pieces, AnyText_NestsAndSaysTheSame) {
             open.pop_back();
         }
         ASSERT_TRUE(open.empty()) << text;
-        ASSERT_EQ(after, said(text)) << text;
+        ASSERT_EQ(after, letters_of(text)) << text;
         ASSERT_EQ(plain_text(text).find('\x1b'), std::string::npos);
     }
 }

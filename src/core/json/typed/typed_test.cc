@@ -57,7 +57,7 @@ struct Ruled {
 };
 
 template <class T> Json schema() { return schema_of<T>(); }
-template <class T> std::string said(std::string text) {
+template <class T> std::string error_of(std::string text) {
     auto const checked = json::check(text);
     EXPECT_TRUE(checked) << text;
     auto const value = from_json<T>(*checked);
@@ -165,14 +165,15 @@ TEST(FromJson, Integers_AreExactInEverySpelling) {
     EXPECT_EQ(integer("-0"), 0);
     EXPECT_EQ(from_json<std::uint64_t>(Json::trusted("18446744073709551615")).value(),
               std::numeric_limits<std::uint64_t>::max());
-    EXPECT_EQ(said<std::int64_t>("9223372036854775808"), "it must be at most 9223372036854775807");
-    EXPECT_EQ(said<std::int64_t>("-1e30"), "it must be at least -9223372036854775808");
-    EXPECT_EQ(said<std::uint8_t>("-1"), "it must be at least 0");
-    EXPECT_EQ(said<std::int8_t>("128"), "it must be at most 127");
-    EXPECT_EQ(said<int>("1.5"), "it must be an integer");
-    EXPECT_EQ(said<int>("1e-400"), "it must be an integer");
-    EXPECT_EQ(said<int>("\"1\""), "it must be an integer, not a string");
-    EXPECT_EQ(said<int>("true"), "it must be an integer, not true or false");
+    EXPECT_EQ(error_of<std::int64_t>("9223372036854775808"),
+              "it must be at most 9223372036854775807");
+    EXPECT_EQ(error_of<std::int64_t>("-1e30"), "it must be at least -9223372036854775808");
+    EXPECT_EQ(error_of<std::uint8_t>("-1"), "it must be at least 0");
+    EXPECT_EQ(error_of<std::int8_t>("128"), "it must be at most 127");
+    EXPECT_EQ(error_of<int>("1.5"), "it must be an integer");
+    EXPECT_EQ(error_of<int>("1e-400"), "it must be an integer");
+    EXPECT_EQ(error_of<int>("\"1\""), "it must be an integer, not a string");
+    EXPECT_EQ(error_of<int>("true"), "it must be an integer, not true or false");
 }
 
 TEST(FromJson, AllMistakes_AreReportedWithTheirPointer) {
@@ -191,14 +192,14 @@ TEST(FromJson, AllMistakes_AreReportedWithTheirPointer) {
 }
 
 TEST(FromJson, MissingField_IsNamed) {
-    EXPECT_EQ(said<Ruled>("{}"), "/name is missing; /regions is missing");
-    EXPECT_EQ(said<Ruled>("[]"), "it must be an object, not an array");
-    EXPECT_EQ(said<Deploy>(R"({"service":null})"), "/service must be a string, not null");
+    EXPECT_EQ(error_of<Ruled>("{}"), "/name is missing; /regions is missing");
+    EXPECT_EQ(error_of<Ruled>("[]"), "it must be an object, not an array");
+    EXPECT_EQ(error_of<Deploy>(R"({"service":null})"), "/service must be a string, not null");
 }
 
 TEST(FromJson, Pointers_AreEscaped) {
     using Map = std::map<std::string, int>;
-    EXPECT_EQ(said<Map>(R"({"a/b~c":"x","d\u0022":2})"),
+    EXPECT_EQ(error_of<Map>(R"({"a/b~c":"x","d\u0022":2})"),
               "/a~1b~0c must be an integer, not a string");
 }
 
@@ -212,9 +213,9 @@ TEST(FromJson, Mistakes_AreReportedUpToALimit) {
 TEST(FromJson, EnumName_Unknown_NearestIsSuggested) {
     EXPECT_EQ(from_json<Size>(Json::trusted("\"delete\"")).value(), Size::delete_);
     EXPECT_EQ(from_json<Size>(Json::trusted(R"("l\u0061rge")")).value(), Size::large);
-    EXPECT_EQ(said<Size>("\"larg\""),
+    EXPECT_EQ(error_of<Size>("\"larg\""),
               "it must be one of \"small\", \"large\", \"delete\"; did you mean \"large\"?");
-    EXPECT_EQ(said<Size>("5"), "it must be a string, not a number");
+    EXPECT_EQ(error_of<Size>("5"), "it must be a string, not a number");
 }
 
 TEST(FromJson, Variants_AreToldApartByKindAndTag) {
@@ -225,20 +226,20 @@ TEST(FromJson, Variants_AreToldApartByKindAndTag) {
     EXPECT_EQ(std::get<Cash>(cash.value()).coins, 1);
     EXPECT_EQ(std::get<std::string>(from_json<Means>(Json::trusted("\"x\"")).value()), "x");
     EXPECT_EQ(from_json<Means>(Json::trusted("null")).value().index(), 0U);
-    EXPECT_EQ(said<Means>(R"({"type":"coins"})"), "/type must be one of \"card\", \"cash\"");
-    EXPECT_EQ(said<Means>(R"({"type":"cash","coin":1})"),
+    EXPECT_EQ(error_of<Means>(R"({"type":"coins"})"), "/type must be one of \"card\", \"cash\"");
+    EXPECT_EQ(error_of<Means>(R"({"type":"cash","coin":1})"),
               "/coin is not known; did you mean \"coins\"?");
-    EXPECT_EQ(said<Means>("[]"), "it must not be an array");
+    EXPECT_EQ(error_of<Means>("[]"), "it must not be an array");
 }
 
 TEST(FromJson, Durations_HaveTheirUnit) {
     EXPECT_EQ(from_json<std::chrono::milliseconds>(Json::trusted("\"250ms\"")).value(), 250ms);
     EXPECT_EQ(from_json<std::chrono::minutes>(Json::trusted("\"2h\"")).value(), 120min);
-    EXPECT_EQ(said<std::chrono::seconds>("\"1500ms\""), "it must be a whole number of 1000 ms");
-    EXPECT_EQ(said<std::chrono::seconds>("\"soon\""),
+    EXPECT_EQ(error_of<std::chrono::seconds>("\"1500ms\""), "it must be a whole number of 1000 ms");
+    EXPECT_EQ(error_of<std::chrono::seconds>("\"soon\""),
               "it must be a duration such as \"250ms\", \"5s\", \"3m\" or \"2h\"");
     using Tiny = std::chrono::duration<std::int8_t>;
-    EXPECT_EQ(said<Tiny>("\"1h\""), "it is longer than this field can hold");
+    EXPECT_EQ(error_of<Tiny>("\"1h\""), "it is longer than this field can hold");
 }
 
 TEST(ToJson, EachType_IsWritten) {

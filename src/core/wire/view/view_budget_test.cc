@@ -20,15 +20,19 @@ Json text_parts(std::string const& text) {
 }
 
 // A message of exactly `tokens`.
-ViewMessage said(ViewMessage::Role role, std::string const& text, std::uint64_t tokens) {
+ViewMessage message_with(ViewMessage::Role role, std::string const& text, std::uint64_t tokens) {
     ViewMessage out{role, InputSource::prompt, text_parts(text), {}};
     std::uint64_t const missing = 4 * tokens - 16 - (out.parts.size() - 2);
     out.parts = text_parts(text + std::string(missing, '.'));
     EXPECT_EQ(tokens_of(out), tokens);
     return out;
 }
-ViewMessage user(std::string const& text) { return said(ViewMessage::Role::user, text, 20); }
-ViewMessage model(std::string const& text) { return said(ViewMessage::Role::assistant, text, 30); }
+ViewMessage user(std::string const& text) {
+    return message_with(ViewMessage::Role::user, text, 20);
+}
+ViewMessage model(std::string const& text) {
+    return message_with(ViewMessage::Role::assistant, text, 30);
+}
 
 // `count` exchanges of 50 tokens: u0 m0 u1 m1 …
 ModelView talk(int count) {

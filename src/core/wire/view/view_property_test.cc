@@ -12,21 +12,21 @@ namespace {
 
 using namespace dormouse::session;
 
-struct Asked {
+struct SeenRequest {
     Seq view_seq = 0;
     std::vector<std::string> view;
     bool committed = false;
 };
 
 // The views of all requests, each built when the request was made.
-std::vector<Asked> requests_of(session::testing::Given const& sample) {
-    std::vector<Asked> out;
+std::vector<SeenRequest> requests_of(session::testing::Given const& sample) {
+    std::vector<SeenRequest> out;
     History history(sample.id);
     for (RecordPtr const& one : testing::records_of(sample)) {
         history.add(*one);
-        if (auto const* asked = std::get_if<ModelRequested>(&one->event.body)) {
+        if (auto const* seen = std::get_if<ModelRequested>(&one->event.body)) {
             out.push_back(
-                {asked->view_seq, testing::view_text(model_view(history, asked->view_seq)), false});
+                {seen->view_seq, testing::view_text(model_view(history, seen->view_seq)), false});
         }
         if (std::holds_alternative<ModelReplied>(one->event.body)) out.back().committed = true;
     }
@@ -42,17 +42,16 @@ TEST(ViewProperty, View_OnlyGrowsAtItsEnd) {
     std::size_t compared = 0;
     for (std::uint32_t seed = 0; seed < stories; ++seed) {
         std::vector<std::string> last;
-        for (Asked const& asked : requests_of(testing::story(seed, steps))) {
-            bool const grows = asked.view.size() >= last.size() &&
-                               std::equal(last.begin(), last.end(), asked.view.begin());
-            ASSERT_TRUE(grows) << "story " << seed << ", request that sees up to "
-                               << asked.view_seq;
+        for (SeenRequest const& seen : requests_of(testing::story(seed, steps))) {
+            bool const grows = seen.view.size() >= last.size() &&
+                               std::equal(last.begin(), last.end(), seen.view.begin());
+            ASSERT_TRUE(grows) << "story " << seed << ", request that sees up to " << seen.view_seq;
             if (!last.empty()) {
-                ASSERT_GT(asked.view.size(), last.size());
-                EXPECT_TRUE(asked.view[last.size()].starts_with("A"));
+                ASSERT_GT(seen.view.size(), last.size());
+                EXPECT_TRUE(seen.view[last.size()].starts_with("A"));
                 ++compared;
             }
-            if (asked.committed) last = asked.view;
+            if (seen.committed) last = seen.view;
         }
     }
     EXPECT_GT(compared, std::size_t{stories});
@@ -63,8 +62,8 @@ TEST(ViewProperty, View_FromTheWholeJournal_EqualsTheEarlierView) {
     for (std::uint32_t seed = 0; seed < stories; ++seed) {
         auto const sample = testing::story(seed, steps);
         History const whole = testing::history_of(sample);
-        for (Asked const& asked : requests_of(sample)) {
-            EXPECT_EQ(testing::view_text(model_view(whole, asked.view_seq)), asked.view)
+        for (SeenRequest const& seen : requests_of(sample)) {
+            EXPECT_EQ(testing::view_text(model_view(whole, seen.view_seq)), seen.view)
                 << "story " << seed;
         }
     }

@@ -96,13 +96,13 @@ TEST(ViewWindow, AnyPartOfAnyScenario_GivesTheEndOfTheWholeView) {
     for (std::uint32_t seed = 0; seed < 25; ++seed) {
         Sample sample(life(seed, 40));
         for (RecordPtr const& one : sample.records) {
-            auto const* const asked = std::get_if<ModelRequested>(&one->event.body);
-            if (!asked) continue;
+            auto const* const requested = std::get_if<ModelRequested>(&one->event.body);
+            if (!requested) continue;
             Seq const head = one->event.seq;
-            auto const whole = testing::view_text(sample.whole(head, asked->view_seq));
+            auto const whole = testing::view_text(sample.whole(head, requested->view_seq));
             std::optional<std::vector<std::string>> first;
             for (std::size_t count = 8; count < 2 * head; count *= 2) {
-                auto const view = sample.newest(head, count, asked->view_seq, rule);
+                auto const view = sample.newest(head, count, requested->view_seq, rule);
                 if (!view) continue;
                 auto const shown = testing::view_text(*view);
                 ASSERT_GE(shown.size(), rule.messages_min);
@@ -147,14 +147,14 @@ TEST(ViewWindow, BeginningOfTheView_MovesSeldomAndForward) {
         Sample sample(busy_talk(seed, 100));
         std::size_t before = 0;
         for (RecordPtr const& one : sample.records) {
-            auto const* const asked = std::get_if<ModelRequested>(&one->event.body);
-            if (!asked) continue;
+            auto const* const requested = std::get_if<ModelRequested>(&one->event.body);
+            if (!requested) continue;
             Seq const head = one->event.seq;
-            auto const view = sample.newest(head, head, asked->view_seq, rule);
+            auto const view = sample.newest(head, head, requested->view_seq, rule);
             if (!view) continue;
             EXPECT_LE(view->messages.size(), 80U);
             std::size_t const left =
-                sample.whole(head, asked->view_seq).messages.size() - view->messages.size();
+                sample.whole(head, requested->view_seq).messages.size() - view->messages.size();
             EXPECT_GE(left, before) << "story " << seed;
             moves += left != before ? 1 : 0;
             before = left;
