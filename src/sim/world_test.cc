@@ -189,7 +189,7 @@ TEST_F(StoreOnLoopTest, FailedSync_WritesNothingAfterwards) {
 TEST_F(StoreOnLoopTest, ReadFailed_ReturnsAnError) {
     faults.read_failed = 1'000;
     std::optional<Result<std::optional<Time>>> next;
-    auto const question = [](port::Store& asked) { return asked.next_due(); };
+    auto const question = [](port::Store& inner) { return inner.next_due(); };
     port::ask(journal, question, [&](auto result) { next = std::move(result); });
     EXPECT_FALSE(next);
     world.run_for(Duration(20));

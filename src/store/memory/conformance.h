@@ -91,8 +91,8 @@ TEST_P(StoreConformance, Newest_IsWhereEachJournalEnds) {
     auto end = append(2, 1);
     end.erase = true;
     commit_one(end);
-    std::array const asked{session(1), session(2), session(3)};
-    auto const found = store().newest(asked).value();
+    std::array const session_ids{session(1), session(2), session(3)};
+    auto const found = store().newest(session_ids).value();
     ASSERT_EQ(found.size(), 3U);
     EXPECT_EQ(found[0], (port::NewestFrame{5, port::stamp_of(session(1), second.frame)}));
     EXPECT_EQ(found[1], port::NewestFrame{}) << "its events are gone";
@@ -197,12 +197,12 @@ TEST_P(StoreConformance, LoadEach_IsLoadOfEach) {
     end.erase = true;
     commit_one(end);
     SessionId const other = SessionId::make(2, {});
-    std::array const asked{session(5), session(2), session(3), other,
-                           session(1), session(4), session(6), session(2)};
-    auto const found = port::load_each(store(), asked);
-    ASSERT_EQ(found.size(), asked.size());
-    for (std::size_t i = 0; i < asked.size(); ++i)
-        EXPECT_EQ(describe(found[i].value()), describe(store().load(asked[i]).value())) << i;
+    std::array const session_ids{session(5), session(2), session(3), other,
+                                 session(1), session(4), session(6), session(2)};
+    auto const found = port::load_each(store(), session_ids);
+    ASSERT_EQ(found.size(), session_ids.size());
+    for (std::size_t i = 0; i < session_ids.size(); ++i)
+        EXPECT_EQ(describe(found[i].value()), describe(store().load(session_ids[i]).value())) << i;
     EXPECT_FALSE(found[2]->row) << "it never existed";
     EXPECT_FALSE(found[3]->row) << "another session has its number";
     EXPECT_EQ(found[5]->tail.size(), 100U);
@@ -214,8 +214,8 @@ TEST_P(StoreConformance, LoadEach_BaseReplacesTheOldestFrames) {
     auto cut = append(1, 3);
     cut.base = port::BaseRow{{1, 3, "[what stays]"}, 2, 0, "", {}};
     commit_one(cut);
-    std::array const asked{session(1)};
-    auto const found = port::load_each(store(), asked);
+    std::array const session_ids{session(1)};
+    auto const found = port::load_each(store(), session_ids);
     EXPECT_EQ(describe(found[0].value()), describe(store().load(session(1)).value()));
     EXPECT_FALSE(found[0]->tail.empty());
 }

@@ -87,12 +87,12 @@ TEST_P(SharedConformance, Append_IsSeenByAllOthers) {
     auto const first = create(1, "acme", 2);
     write(0, first);
     auto const stamp = port::stamp_of(session(1), first.frame);
-    auto const asked = session(1);
+    auto const id = session(1);
     std::set<Epoch> epochs;
     for (std::size_t i = 0; i < count(); ++i) {
         EXPECT_TRUE(store(i).shared());
         epochs.insert(store(i).epoch());
-        EXPECT_EQ(store(i).newest({&asked, 1}).value()[0], (port::NewestFrame{2, stamp}));
+        EXPECT_EQ(store(i).newest({&id, 1}).value()[0], (port::NewestFrame{2, stamp}));
     }
     EXPECT_EQ(epochs.size(), count());
 }
@@ -243,8 +243,8 @@ constexpr std::size_t sessions = 6;
 inline void append_some(port::Store& store, int count, std::uint64_t seed) {
     for (int written = 0; written < count;) {
         auto const number = 1 + (seed = seed * 1'103'515'245 + 12'345) / 65'536 % sessions;
-        auto const asked = session(number);
-        Seq const after = store.newest({&asked, 1}).value()[0].head;
+        auto const id = session(number);
+        Seq const after = store.newest({&id, 1}).value()[0].head;
         auto one = after == 0 ? create(number, "acme") : append(number, after);
         one.epoch = store.epoch();
         auto const result = store.commit({&one, 1})[0];

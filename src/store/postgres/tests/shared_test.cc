@@ -36,8 +36,8 @@ TEST_F(SharedStores, Append_IsSeenByTheOther) {
     auto const first = create(1, "acme", 2);
     write(*a_, first);
     auto const stamp = port::stamp_of(session(1), first.frame);
-    std::array const asked{session(2), session(1)};
-    EXPECT_THAT(b_->newest(asked).value(),
+    std::array const sessions{session(2), session(1)};
+    EXPECT_THAT(b_->newest(sessions).value(),
                 testing::ElementsAre(port::NewestFrame{}, port::NewestFrame{2, stamp}));
     auto second = append(1, 2);
     second.stamp = stamp;
