@@ -447,17 +447,17 @@ time_limit = "3s"
 }
 
 TEST(ReadConfig, Validator_Missing_IsReported) {
-    auto const said = [](std::string const& more) {
+    auto const error_of = [](std::string const& more) {
         return problems(tool + "[tool.validator]\n" + more);
     };
-    EXPECT_EQ(said("command = [\"./run.sh\"]\n"), "");
-    EXPECT_TRUE(said("command = [\"./gone.sh\"]\n")
+    EXPECT_EQ(error_of("command = [\"./run.sh\"]\n"), "");
+    EXPECT_TRUE(error_of("command = [\"./gone.sh\"]\n")
                     .contains("names no program that can be run: /etc/d/gone.sh"));
-    EXPECT_TRUE(said("command = []\n").contains("names no program"));
-    EXPECT_TRUE(said("cwd = \"nowhere\"\ncommand = [\"node\"]\n").contains("is not a folder"));
-    EXPECT_TRUE(said("").contains("command"));
-    EXPECT_TRUE(said("command = [\"node\"]\ntime_limit = \"2m\"\n").contains("time_limit"));
-    EXPECT_TRUE(said("comand = [\"node\"]\n").contains("command")) << "did you mean";
+    EXPECT_TRUE(error_of("command = []\n").contains("names no program"));
+    EXPECT_TRUE(error_of("cwd = \"nowhere\"\ncommand = [\"node\"]\n").contains("is not a folder"));
+    EXPECT_TRUE(error_of("").contains("command"));
+    EXPECT_TRUE(error_of("command = [\"node\"]\ntime_limit = \"2m\"\n").contains("time_limit"));
+    EXPECT_TRUE(error_of("comand = [\"node\"]\n").contains("command")) << "did you mean";
 }
 
 TEST(ReadConfig, Secrets_AreNotInProblems) {

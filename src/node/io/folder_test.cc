@@ -134,9 +134,9 @@ TEST_F(FolderTest, RightsOfAnotherUser_LimitAccess) {
     for (fs::path const& folder : {top, top / "in"}) ::chmod(folder.c_str(), 0777);
     put(top / "in/private", "of root");
     ::chmod((top / "in/private").c_str(), 0600);
-    std::string said;
+    std::string answers;
     auto const done = [&](auto const& answer) {
-        said += answer ? "ok;" : std::string(info(answer.error().code).text) + ";";
+        answers += answer ? "ok;" : std::string(info(answer.error().code).text) + ";";
     };
     std::string const in = (top / "in").string();
     theirs.read(in, "private", 100, done);
@@ -148,7 +148,7 @@ TEST_F(FolderTest, RightsOfAnotherUser_LimitAccess) {
         loop.stop();
     });
     loop.run();
-    EXPECT_EQ(said, "internal;internal;ok;internal;ok;");
+    EXPECT_EQ(answers, "internal;internal;ok;internal;ok;");
     EXPECT_EQ(get(top / "in/private"), "of root");
     struct stat made{};
     ASSERT_EQ(::stat((top / "in/new").c_str(), &made), 0);

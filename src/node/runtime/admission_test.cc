@@ -105,9 +105,9 @@ TEST_F(Admission, Model_ArgumentsThatAreNotJson_AreAnErrorForTheModel) {
         SCOPED_TRACE(std::string(bad.text().substr(0, 20)));
         answer = {.text = "", .calls = {{"now", bad}}};
         sessions.push_back(call());
-        std::string const said = said_of(sessions.back());
+        std::string const events = events_of(sessions.back());
         bool const repaired = bad.text() == "\"\xff\"";
-        if (!repaired) EXPECT_TRUE(said.contains("cannot be read")) << said;
+        if (!repaired) EXPECT_TRUE(events.contains("cannot be read")) << events;
         EXPECT_EQ(runtime->last_reply(sessions.back()).value_or("?"), "Done.");
     }
     expect_all_is_readable(sessions);
@@ -143,7 +143,7 @@ TEST_F(Admission, RawTool_ValuesThatAreNotJson_AreItsError) {
     }
     expect_all_is_readable(sessions);
     for (SessionId const& session : sessions)
-        EXPECT_EQ(runtime->last_reply(session).value_or("?"), "Done.") << said_of(session);
+        EXPECT_EQ(runtime->last_reply(session).value_or("?"), "Done.") << events_of(session);
 }
 
 TEST_F(Admission, RawTool_TextsThatAreNotUtf8_AreRepaired) {

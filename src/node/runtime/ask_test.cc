@@ -20,10 +20,10 @@ protected:
                 .by = "ci"};
     }
     void refused(Question const& question, std::string const& word) {
-        auto const asked = runtime->ask(question);
-        ASSERT_FALSE(asked) << word;
-        EXPECT_EQ(asked.error().code, Code::bad_value) << asked.error().detail;
-        EXPECT_TRUE(asked.error().detail.contains(word)) << asked.error().detail;
+        auto const made = runtime->ask(question);
+        ASSERT_FALSE(made) << word;
+        EXPECT_EQ(made.error().code, Code::bad_value) << made.error().detail;
+        EXPECT_TRUE(made.error().detail.contains(word)) << made.error().detail;
         EXPECT_TRUE(runtime->waiting().value().calls.empty());
     }
 };
@@ -81,10 +81,10 @@ TEST_F(AskTest, Votes_AreCounted) {
 
 TEST_F(AskTest, Completion_GetsTheId) {
     std::promise<Result<PendingId>> promise;
-    runtime->ask(deploy(), [&](Result<PendingId> asked) { promise.set_value(std::move(asked)); });
-    auto const asked = promise.get_future().get();
-    ASSERT_TRUE(asked) << asked.error().detail;
-    EXPECT_FALSE(runtime->call(*asked).value().receipt);
+    runtime->ask(deploy(), [&](Result<PendingId> made) { promise.set_value(std::move(made)); });
+    auto const made = promise.get_future().get();
+    ASSERT_TRUE(made) << made.error().detail;
+    EXPECT_FALSE(runtime->call(*made).value().receipt);
 }
 
 TEST_F(AskTest, InvalidQuestions_AreRefusedByName_AndNothingWaits) {

@@ -328,13 +328,13 @@ TEST_F(CallbacksTest, ZeroInTheSettings_IsRefusedByName) {
 }
 
 TEST_F(CallbacksTest, Authorizer_IsAskedForSessionsToo) {
-    std::atomic<int> asked = 0;
+    std::atomic<int> call_count = 0;
     settings.authorize = [&](Operation operation, std::string const& by,
                              PendingCall const&) -> Result<void> {
         bool const of_session = operation == Operation::create_session ||
                                 operation == Operation::pause_session ||
                                 operation == Operation::resume_session;
-        asked += of_session;
+        call_count += of_session;
         if (by == "mallory") return dormouse::fail(Code::forbidden, "not you");
         return {};
     };
@@ -345,7 +345,7 @@ TEST_F(CallbacksTest, Authorizer_IsAskedForSessionsToo) {
     EXPECT_TRUE(runtime->pause(session, "ann"));
     EXPECT_EQ(code_of(runtime->resume(session, "mallory")), "forbidden");
     EXPECT_TRUE(runtime->resume(session, "ann"));
-    EXPECT_EQ(asked, 6);
+    EXPECT_EQ(call_count, 6);
 }
 
 }  // namespace

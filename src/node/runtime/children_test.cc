@@ -8,7 +8,7 @@
 namespace dormouse::runtime {
 namespace {
 
-struct Asked {
+struct JobInput {
     std::string prompt;
 };
 struct Started {
@@ -20,7 +20,7 @@ struct Started {
 class ChildrenTest : public RuntimeTest {
 protected:
     ChildrenTest() {
-        lead_script.on("ship").calls("agent:ops", to_json(Asked{"job please"}).value());
+        lead_script.on("ship").calls("agent:ops", to_json(JobInput{"job please"}).value());
         lead_script.when_answered("agent:ops").says("Shipped.");
         lead_script.on("behind").calls("background_task",
                                        to_json(Started{"a job", "job please", "ops"}).value());
@@ -54,23 +54,23 @@ protected:
 TEST_F(ChildrenTest, AgentAsATool_AfterARestart_AnswersItsCallOnce) {
     on_disk();
     open();
-    SessionView const asked = ask("ship it");
-    ASSERT_EQ(asked.pending.size(), 1U);
-    EXPECT_EQ(asked.pending[0].tool, "agent:ops");
-    EXPECT_EQ(asked.pending[0].reason, PauseReason::handoff);
-    ASSERT_EQ(asked.children.size(), 1U);
-    EXPECT_EQ(asked.children[0].agent, "ops");
+    SessionView const parent_view = ask("ship it");
+    ASSERT_EQ(parent_view.pending.size(), 1U);
+    EXPECT_EQ(parent_view.pending[0].tool, "agent:ops");
+    EXPECT_EQ(parent_view.pending[0].reason, PauseReason::handoff);
+    ASSERT_EQ(parent_view.children.size(), 1U);
+    EXPECT_EQ(parent_view.children[0].agent, "ops");
     PendingId const job = jobs(1)[0].id;
-    EXPECT_EQ(job.session, asked.children[0].session);
-    EXPECT_EQ(at_rest(job.session).parent, asked.id);
+    EXPECT_EQ(job.session, parent_view.children[0].session);
+    EXPECT_EQ(at_rest(job.session).parent, parent_view.id);
     open();
-    EXPECT_FALSE(runtime->submit(asked.pending[0].id, Json())) << "only the child answers";
+    EXPECT_FALSE(runtime->submit(parent_view.pending[0].id, Json())) << "only the child answers";
     ASSERT_TRUE(runtime->submit(job, output("done")));
-    wait_while([&] { return at_rest(asked.id).activity != Activity::idle; });
-    EXPECT_EQ(runtime->last_reply(asked.id).value(), "Shipped.");
-    EXPECT_EQ(count(asked.id, "submitted"), 1U);
-    EXPECT_EQ(count(asked.id, "model_replied"), 2U);
-    EXPECT_TRUE(at_rest(asked.id).children.empty()) << "its session ends with the call";
+    wait_while([&] { return at_rest(parent_view.id).activity != Activity::idle; });
+    EXPECT_EQ(runtime->last_reply(parent_view.id).value(), "Shipped.");
+    EXPECT_EQ(count(parent_view.id, "submitted"), 1U);
+    EXPECT_EQ(count(parent_view.id, "model_replied"), 2U);
+    EXPECT_TRUE(at_rest(parent_view.id).children.empty()) << "its session ends with the call";
 }
 
 TEST_F(ChildrenTest, FollowAll_DeliversEventsOfChildren) {
@@ -104,23 +104,23 @@ TEST_F(ChildrenTest, FollowAll_DeliversEventsOfChildren) {
 
 TEST_F(ChildrenTest, CancelledParent_CancelsTheChild) {
     open();
-    SessionView const asked = ask("ship it");
+    SessionView const parent_view = ask("ship it");
     (void)jobs(1);
-    ASSERT_TRUE(runtime->cancel(asked.id));
+    ASSERT_TRUE(runtime->cancel(parent_view.id));
     (void)jobs(0);
-    EXPECT_EQ(at_rest(asked.id).activity, Activity::idle);
+    EXPECT_EQ(at_rest(parent_view.id).activity, Activity::idle);
 }
 
 TEST_F(ChildrenTest, EndOfABackgroundTask_WakesItsParentOnce) {
     open();
-    SessionView const asked = ask("behind");
-    EXPECT_EQ(runtime->last_reply(asked.id).value(), "Started.");
-    EXPECT_EQ(asked.activity, Activity::idle);
+    SessionView const parent_view = ask("behind");
+    EXPECT_EQ(runtime->last_reply(parent_view.id).value(), "Started.");
+    EXPECT_EQ(parent_view.activity, Activity::idle);
     ASSERT_TRUE(runtime->submit(jobs(1)[0].id, output("done")));
-    wait_while([&] { return count(asked.id, "turn_ended") < 2; });
-    EXPECT_EQ(runtime->last_reply(asked.id).value(), "Told.");
-    EXPECT_EQ(count(asked.id, "turn_ended"), 2U);
-    SessionView const parent = at_rest(asked.id);
+    wait_while([&] { return count(parent_view.id, "turn_ended") < 2; });
+    EXPECT_EQ(runtime->last_reply(parent_view.id).value(), "Told.");
+    EXPECT_EQ(count(parent_view.id, "turn_ended"), 2U);
+    SessionView const parent = at_rest(parent_view.id);
     ASSERT_EQ(parent.children.size(), 1U);
     EXPECT_EQ(parent.children[0].status, TaskStatus::completed);
 }

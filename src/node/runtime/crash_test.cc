@@ -90,10 +90,11 @@ protected:
     }
     // The session that the killed process created.
     SessionId found() {
-        return runtime->create({.agent = "ops", .prompt = asked, .key = "the session"}).value();
+        return runtime->create({.agent = "ops", .prompt = first_prompt, .key = "the session"})
+            .value();
     }
     void dies_after(std::string const& text) {
-        asked = text;
+        first_prompt = text;
         killed([&](Runtime& in) { prompt(in, text); });
         open();
     }
@@ -114,7 +115,7 @@ protected:
     }
 
     std::optional<Ledger> ledger;
-    std::string asked;
+    std::string first_prompt;
     std::string dies_at = "A";
     bool dying = false;  // true in the process that will be killed
 };
@@ -171,8 +172,8 @@ TEST_F(CrashTest, CrashInATool_WithRetry_RunsItWithTheSameKey) {
 TEST_F(CrashTest, CrashInParallelTools_OnlyUnfinishedAreInDoubt) {
     settings.tools[0] = job_of(CrashPolicy::retry);
     dies_at = "B";
-    asked = "twice";
-    killed([&](Runtime& in) { prompt(in, asked); });
+    first_prompt = "twice";
+    killed([&](Runtime& in) { prompt(in, first_prompt); });
     open();
     auto const view = at_rest(found());
     EXPECT_EQ(view.pending.size(), 2U);
@@ -197,10 +198,11 @@ TEST_F(CrashTest, ResultBeforeThePauseIsDurable_IsAccepted) {
 
 TEST_F(CrashTest, Crash_PendingCallKeepsWaiting) {
     dies_at = "";
-    asked = "job";
+    first_prompt = "job";
     killed([&](Runtime& in) {
-        prompt(in, asked);
-        auto const session = in.create({.agent = "ops", .prompt = asked, .key = "the session"});
+        prompt(in, first_prompt);
+        auto const session =
+            in.create({.agent = "ops", .prompt = first_prompt, .key = "the session"});
         if (!in.wait_idle(*session, Duration(20'000))) ::_exit(6);
         die();
     });
@@ -219,10 +221,11 @@ TEST_F(CrashTest, Crash_PendingCallKeepsWaiting) {
 // Killed before, during or after the append of a submission: repeating it finds one receipt.
 TEST_F(CrashTest, CrashDuringSubmit_RepeatCountsOnce) {
     dies_at = "";
-    asked = "job";
+    first_prompt = "job";
     killed([&](Runtime& in) {
-        prompt(in, asked);
-        auto const session = in.create({.agent = "ops", .prompt = asked, .key = "the session"});
+        prompt(in, first_prompt);
+        auto const session =
+            in.create({.agent = "ops", .prompt = first_prompt, .key = "the session"});
         auto const view = in.wait_idle(*session, Duration(20'000));
         if (!view) ::_exit(6);
         in.submit(view->pending.at(0).id, output("live"), "program", [](auto const&) {});
@@ -248,10 +251,11 @@ TEST_F(CrashTest, OutstandingContinuation_NextProcessDoesIt) {
              if (dying && answer && !answer->waits) die();
              return std::nullopt;
          }});
-    asked = "job";
+    first_prompt = "job";
     killed([&](Runtime& in) {
-        prompt(in, asked);
-        auto const session = in.create({.agent = "ops", .prompt = asked, .key = "the session"});
+        prompt(in, first_prompt);
+        auto const session =
+            in.create({.agent = "ops", .prompt = first_prompt, .key = "the session"});
         auto const view = in.wait_idle(*session, Duration(20'000));
         if (!in.submit(view->pending.at(0).id, output("live"))) ::_exit(6);
         ledger->note("submitted");
@@ -265,10 +269,11 @@ TEST_F(CrashTest, OutstandingContinuation_NextProcessDoesIt) {
 
 TEST_F(CrashTest, ProgressWithAKey_AfterACrash_IsRecordedOnce) {
     dies_at = "";
-    asked = "job";
+    first_prompt = "job";
     killed([&](Runtime& in) {
-        prompt(in, asked);
-        auto const session = in.create({.agent = "ops", .prompt = asked, .key = "the session"});
+        prompt(in, first_prompt);
+        auto const session =
+            in.create({.agent = "ops", .prompt = first_prompt, .key = "the session"});
         auto const view = in.wait_idle(*session, Duration(20'000));
         in.progress(view->pending.at(0).id, output("half"), "half", "program", [](auto const&) {});
         die();
@@ -282,10 +287,11 @@ TEST_F(CrashTest, ProgressWithAKey_AfterACrash_IsRecordedOnce) {
 TEST_F(CrashTest, ExpiryWhileDown_IsSettledAtTheStart) {
     dies_at = "";
     within = Duration(200);
-    asked = "job";
+    first_prompt = "job";
     killed([&](Runtime& in) {
-        prompt(in, asked);
-        auto const session = in.create({.agent = "ops", .prompt = asked, .key = "the session"});
+        prompt(in, first_prompt);
+        auto const session =
+            in.create({.agent = "ops", .prompt = first_prompt, .key = "the session"});
         auto const view = in.wait_idle(*session, Duration(20'000));
         if (!view) ::_exit(6);
         ledger->note("until " + std::to_string(to_ms(*view->pending.at(0).deadline)));
@@ -315,10 +321,11 @@ TEST_F(CrashTest, CrashAfterADecision_ToolRunsOnce) {
         ledger->note("ran");
         return Outcome{"ran"};
     });
-    asked = "guarded";
+    first_prompt = "guarded";
     killed([&](Runtime& in) {
-        prompt(in, asked);
-        auto const session = in.create({.agent = "ops", .prompt = asked, .key = "the session"});
+        prompt(in, first_prompt);
+        auto const session =
+            in.create({.agent = "ops", .prompt = first_prompt, .key = "the session"});
         auto const view = in.wait_idle(*session, Duration(20'000));
         if (!in.decide(view->pending.at(0).id, {.approved = true})) ::_exit(6);
     });
@@ -370,10 +377,11 @@ TEST_F(CrashTest, CrashInAValidator_AcceptsNothing) {
                  if (dying) die();
                  return std::nullopt;
              }});
-    asked = "job";
+    first_prompt = "job";
     killed([&](Runtime& in) {
-        prompt(in, asked);
-        auto const session = in.create({.agent = "ops", .prompt = asked, .key = "the session"});
+        prompt(in, first_prompt);
+        auto const session =
+            in.create({.agent = "ops", .prompt = first_prompt, .key = "the session"});
         auto const view = in.wait_idle(*session, Duration(20'000));
         static_cast<void>(in.submit(view->pending.at(0).id, output("live")));
     });

@@ -155,10 +155,10 @@ TEST_F(LibraryTest, PausedSession_AcceptsOutcomes_ContinuesWhenResumed) {
     auto const asleep = start("job");
     ASSERT_TRUE(runtime->pause(asleep.id));
     EXPECT_EQ(code_of(runtime->pause(asleep.id)), "wrong_state");
-    auto const asked = script.asked();
+    auto const requests = script.asked();
     ASSERT_TRUE(runtime->submit(job, asleep.pending[0].id, {"live"}));
     EXPECT_EQ(runtime->session(asleep.id)->lifecycle, "paused");
-    EXPECT_EQ(script.asked(), asked);
+    EXPECT_EQ(script.asked(), requests);
     ASSERT_TRUE(runtime->resume(asleep.id));
     EXPECT_EQ(at_rest(asleep.id).lifecycle, "active");
     wait_while([&] { return runtime->last_reply(asleep.id).value() != "Done."; });
@@ -221,12 +221,12 @@ TEST_F(LibraryTest, TwoResultsValidatedAtOnce_OneWins) {
 
 // B11
 TEST_F(LibraryTest, EditedArguments_PassTheGatesAgain) {
-    std::vector<std::string> asked;
+    std::vector<std::string> targets;
     std::string ran;
     settings.gates = {{.name = "guard",
                        .decide = [&](Call const& call) -> GateDecision {
-                           asked.push_back(call.input<Work>()->target);
-                           if (asked.back() == "moon") return Deny{"not the moon"};
+                           targets.push_back(call.input<Work>()->target);
+                           if (targets.back() == "moon") return Deny{"not the moon"};
                            return Allow{};
                        },
                        .tools = {"guarded_job"}}};
@@ -243,14 +243,14 @@ TEST_F(LibraryTest, EditedArguments_PassTheGatesAgain) {
     auto const plain = start("steps").pending.at(0);
     ASSERT_TRUE(runtime->decide(plain.id, {.approved = true}));
     at_rest(plain.id.session);
-    EXPECT_EQ(asked, (std::vector<std::string>{"A"}))
+    EXPECT_EQ(targets, (std::vector<std::string>{"A"}))
         << "a decision that holds is not asked for again";
     EXPECT_EQ(std::exchange(ran, ""), "A");
 
     auto const edited = start("steps").pending.at(0);
     ASSERT_TRUE(runtime->decide(edited.id, {.approved = true, .arguments = input("B")}));
     at_rest(edited.id.session);
-    EXPECT_EQ(asked, (std::vector<std::string>{"A", "A", "B"}));
+    EXPECT_EQ(targets, (std::vector<std::string>{"A", "A", "B"}));
     EXPECT_EQ(std::exchange(ran, ""), "B");
 
     auto const refused = start("steps").pending.at(0);

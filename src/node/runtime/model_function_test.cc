@@ -24,7 +24,7 @@ protected:
             });
     }
 
-    std::size_t asked() {
+    std::size_t question_count() {
         std::lock_guard const lock(mutex);
         return questions.size();
     }
@@ -75,7 +75,7 @@ TEST_F(ModelFunctionTest, LateOutcome_NamesItsCall) {
     ASSERT_EQ(asleep.pending.size(), 1U);
     // First the model must have seen the placeholder.
     ASSERT_TRUE(runtime->prompt(asleep.id, "And?", {.when = PromptMode::steer}));
-    wait_while([&] { return asked() < 2; });
+    wait_while([&] { return question_count() < 2; });
     at_rest(asleep.id);
     ASSERT_TRUE(runtime->submit(job, asleep.pending[0].id, {"live"}));
     at_rest(asleep.id);
@@ -116,28 +116,28 @@ TEST_F(ModelFunctionTest, FinishAndTokens_AreKept) {
 }
 
 TEST_F(ModelFunctionTest, ModelThatThrows_EndsTheTurnAtTheFirstAttempt) {
-    std::atomic<int> asked = 0;
+    std::atomic<int> question_count = 0;
     settings.agents[0].model =
         model_from([&](ModelQuestion const&, std::stop_token const&) -> Result<ModelAnswer> {
-            ++asked;
+            ++question_count;
             throw std::runtime_error("no idea");
         });
     open();
     auto const session = start("hello");
-    EXPECT_EQ(asked, 1);
+    EXPECT_EQ(question_count, 1);
     EXPECT_EQ(count(session.id, "turn_ended"), 1U);
 }
 
 TEST_F(ModelFunctionTest, InterceptorThatThrows_EndsTheTurnAtTheFirstAttempt) {
-    std::atomic<int> asked = 0;
+    std::atomic<int> question_count = 0;
     settings.agents[0].model = script.model().through(
         {.name = "broken", .before = [&](ModelQuestion&) -> Result<std::optional<ModelAnswer>> {
-             ++asked;
+             ++question_count;
              throw std::runtime_error("no idea");
          }});
     open();
     auto const session = start("hello");
-    EXPECT_EQ(asked, 1);
+    EXPECT_EQ(question_count, 1);
     EXPECT_EQ(count(session.id, "turn_ended"), 1U);
 }
 
@@ -262,17 +262,17 @@ TEST_F(ModelFunctionTest, PromiseOfAnEndedRuntime_DoesNothing) {
 
 TEST_F(ModelFunctionTest, ModelThatFailsBecauseTheRuntimeEnds_IsAskedAgain) {
     on_disk();
-    std::atomic<bool> asked = false;
+    std::atomic<bool> called = false;
     auto const slow =
         model_from([&](ModelQuestion const&, std::stop_token const& stop) -> Result<ModelAnswer> {
-            asked = true;
+            called = true;
             wait_while([&] { return !stop.stop_requested(); });
             return dormouse::fail(Code::bad_value, "was stopped");
         });
     settings.agents[0].model = slow;
     open();
     auto const session = runtime->create({.agent = "ops", .prompt = "hello"}).value();
-    wait_while([&] { return !asked; });
+    wait_while([&] { return !called; });
     EXPECT_TRUE(runtime->close(Duration(60'000)));
     settings.agents[0].model = script.model();
     open();

@@ -89,17 +89,17 @@ TEST_F(RuntimeTest, DeniedTool_DoesNotRun_ModelSeesTheReason) {
 
 TEST_F(RuntimeTest, ApprovalThenJob_AreTwoPausesOfOneCall) {
     open();
-    auto const asked = start("both steps").pending.at(0);
-    ASSERT_TRUE(runtime->decide(asked.id, {.approved = true}));
-    auto const waits = at_rest(asked.id.session).pending.at(0);
-    EXPECT_NE(waits.id, asked.id);
-    EXPECT_EQ(waits.id.call, asked.id.call);
+    auto const first_call = start("both steps").pending.at(0);
+    ASSERT_TRUE(runtime->decide(first_call.id, {.approved = true}));
+    auto const waits = at_rest(first_call.id.session).pending.at(0);
+    EXPECT_NE(waits.id, first_call.id);
+    EXPECT_EQ(waits.id.call, first_call.id.call);
     EXPECT_EQ(waits.external_ref, "job-after");
     // A second "approve" finds the receipt of the first pause, and does not answer the second one.
-    EXPECT_TRUE(runtime->decide(asked.id, {.approved = true})->duplicate);
-    EXPECT_EQ(at_rest(asked.id.session).pending.at(0).id, waits.id);
+    EXPECT_TRUE(runtime->decide(first_call.id, {.approved = true})->duplicate);
+    EXPECT_EQ(at_rest(first_call.id.session).pending.at(0).id, waits.id);
     ASSERT_TRUE(runtime->submit(guarded_job, waits.id, {"live"}));
-    EXPECT_TRUE(at_rest(asked.id.session).pending.empty());
+    EXPECT_TRUE(at_rest(first_call.id.session).pending.empty());
     EXPECT_EQ(job_runs, 1);
 }
 

@@ -30,8 +30,8 @@ protected:
             return Proceed{};
         };
         out.after = [this, name](TurnInfo const& turn, TurnEnd const& end) {
-            std::string const& said = turn.messages.back().text;
-            note("after " + name + " " + end.finish + " " + said);
+            std::string const& reply = turn.messages.back().text;
+            note("after " + name + " " + end.finish + " " + reply);
         };
         return out;
     }
@@ -87,9 +87,9 @@ TEST_F(TurnsTest, AddedContext_IsSeenInAllLaterSteps) {
         if (seen.size() == 1) out.calls.push_back({"now", to_json(Work{"A"}).value()});
         return Result<ModelAnswer>(out);
     });
-    int asked = 0;
-    settings.turns = {{.name = "clock", .before = [&asked](TurnInfo const&) -> TurnDecision {
-                           return Proceed{"It is day " + std::to_string(++asked) + "."};
+    int call_count = 0;
+    settings.turns = {{.name = "clock", .before = [&call_count](TurnInfo const&) -> TurnDecision {
+                           return Proceed{"It is day " + std::to_string(++call_count) + "."};
                        }}};
     open();
     auto const view = start("hello");
@@ -100,7 +100,7 @@ TEST_F(TurnsTest, AddedContext_IsSeenInAllLaterSteps) {
     EXPECT_TRUE(seen[1].starts_with(seen[0])) << "the view only grows at its end";
     EXPECT_TRUE(seen[2].starts_with(seen[1]));
     EXPECT_TRUE(seen[2].ends_with("again|It is day 2.|"));
-    EXPECT_EQ(asked, 2) << "once a turn, not once a step";
+    EXPECT_EQ(call_count, 2) << "once a turn, not once a step";
 }
 
 TEST_F(TurnsTest, TurnOverTwoProcesses_HasOneBeforeAndOneAfter) {

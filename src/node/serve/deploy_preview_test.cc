@@ -22,13 +22,13 @@ struct Preview {
 
 // An external service that records its requests and deploys.
 struct DeploymentService {
-    struct Asked {
+    struct Deployment {
         std::string branch, callback_url, callback_id;
     };
-    std::vector<Asked> asked = {};
+    std::vector<Deployment> requests = {};
 
-    std::string create(Asked deployment) {
-        asked.push_back(std::move(deployment));
+    std::string create(Deployment deployment) {
+        requests.push_back(std::move(deployment));
         return "deploy-123";
     }
 };
@@ -87,12 +87,12 @@ protected:
 TEST_F(DeployPreview, Example_RunsEndToEnd) {
     auto const session = runtime->create({.agent = "ops", .prompt = "Deploy main."}).value();
     auto const waits = runtime->wait_idle(session, Duration(20'000)).value().pending.at(0);
-    ASSERT_EQ(service.asked.size(), 1U);
-    EXPECT_EQ(service.asked[0].branch, "main");
-    EXPECT_EQ(service.asked[0].callback_id, waits.id.text());
+    ASSERT_EQ(service.requests.size(), 1U);
+    EXPECT_EQ(service.requests[0].branch, "main");
+    EXPECT_EQ(service.requests[0].callback_id, waits.id.text());
     EXPECT_EQ(waits.external_ref, "deploy-123");
     std::string const body =
-        R"({"pendingID":")" + service.asked[0].callback_id +
+        R"({"pendingID":")" + service.requests[0].callback_id +
         R"(","result":{"title":"Deployment Complete",)"
         R"("output":"Preview deployed to https://preview-123.example.com",)"
         R"("metadata":{"url":"https://preview-123.example.com","deploymentID":"deploy-123"}}})";
@@ -103,7 +103,7 @@ TEST_F(DeployPreview, Example_RunsEndToEnd) {
     EXPECT_TRUE(call_back(body, "shared-secret").body.contains(R"("outcome":"duplicate")"));
     EXPECT_EQ(runtime->wait_idle(session, Duration(20'000))->pending.size(), 0U);
     EXPECT_EQ(runtime->last_reply(session).value(), "The preview is there.");
-    EXPECT_EQ(service.asked.size(), 1U);
+    EXPECT_EQ(service.requests.size(), 1U);
     auto const messages = testing::exchange(
         url, "GET", "/api/sessions/" + session.text() + "/messages", "", "a-token-of-this-program");
     for (std::string_view const part :

@@ -380,10 +380,10 @@ TEST_F(ProcessTest, NoCapacity_LongestIdleGivesWay) {
     small.work(woken);
     ProcessSpec spec = talking("a");
     spec.input = "one ";
-    std::string said;
+    std::string received;
     spec.on_output = [&](std::string_view bytes) {
-        said += bytes;
-        if (said == "one two") loop.stop();
+        received += bytes;
+        if (received == "one two") loop.stop();
     };
     auto const waits = small.start(spec, [](ProcessEnd const&) { FAIL(); });
     small.write(waits, "two");

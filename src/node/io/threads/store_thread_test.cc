@@ -86,7 +86,7 @@ TEST(StoreThread, SlowCommit_DoesNotDelayReads) {
         loop.stop();
     });
     port::ask(
-        thread, [](port::Store& asked) { return asked.ping(); },
+        thread, [](port::Store& inner) { return inner.ping(); },
         [&](Result<void> pinged) {
             EXPECT_TRUE(pinged);
             order.emplace_back("read");

@@ -12,7 +12,7 @@ using runner::testing::TestLoop;
 class SoleOwnerTest : public testing::Test {
 protected:
     void answer(Result<void> const& result) {
-        auto waiting = std::exchange(asked_, {});
+        auto waiting = std::exchange(requests_, {});
         ASSERT_EQ(waiting.size(), 1u);
         waiting[0](result);
         loop_.run();
@@ -26,9 +26,9 @@ protected:
 
     TestLoop loop_;
     Duration now_{50'000};  // since the machine started
-    std::vector<std::function<void(Result<void>)>> asked_;
+    std::vector<std::function<void(Result<void>)>> requests_;
     int lost_ = 0;
-    SoleOwner owner_{loop_, 7, [this](auto done) { asked_.push_back(std::move(done)); },
+    SoleOwner owner_{loop_, 7, [this](auto done) { requests_.push_back(std::move(done)); },
                      [this] { return now_; }};
 };
 
@@ -64,7 +64,7 @@ TEST_F(SoleOwnerTest, GoodAnswers_AllowEffectsAndAreAskedForAgain) {
         answer({});
         EXPECT_TRUE(owner_.may_start());
         pass(Duration(999));
-        EXPECT_TRUE(asked_.empty());
+        EXPECT_TRUE(requests_.empty());
         pass(Duration(1));
     }
     EXPECT_EQ(lost_, 0);
@@ -94,7 +94,7 @@ TEST_F(SoleOwnerTest, StoreTakenOver_IsReportedOnce) {
     answer(taken());
     EXPECT_EQ(lost_, 1);
     pass(Duration(60'000));
-    EXPECT_TRUE(asked_.empty());
+    EXPECT_TRUE(requests_.empty());
 }
 
 }  // namespace

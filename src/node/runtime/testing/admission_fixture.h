@@ -51,7 +51,7 @@ protected:
         (void)at_rest(*session);
         return *session;
     }
-    std::string said_of(SessionId session) {
+    std::string events_of(SessionId session) {
         std::string out;
         for (Event const& event : runtime->events(session).value_or(std::vector<Event>()))
             out += event.type + std::string(event.data.text());
