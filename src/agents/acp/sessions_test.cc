@@ -68,7 +68,7 @@ TEST_F(SessionsTest, UnknownSession_NotListed_IsReplacedByNewOne) {
                            R"({"cwd":"/srv"}})");
     list(entry("other"));
     processes.answer("session/new", R"({"sessionId":"s2"})");
-    EXPECT_EQ(taken(), "attach:new:s2:told");
+    EXPECT_EQ(taken(), "attach:new:s2:with_history");
 }
 
 TEST_F(SessionsTest, UnknownSession_Listed_IsTriedOnceInTheOtherWay) {
@@ -90,7 +90,7 @@ TEST_F(SessionsTest, UnknownSession_AlwaysListed_IsTriedOnlyTwice) {
     processes.refuse("session/load", -32603, "no such session");
     EXPECT_EQ(count("session/list"), 1U);
     processes.answer("session/new", R"({"sessionId":"s2"})");
-    EXPECT_EQ(taken(), "attach:new:s2:told");
+    EXPECT_EQ(taken(), "attach:new:s2:with_history");
 }
 
 TEST_F(SessionsTest, NoListCapability_ListIsNotRequested) {
@@ -114,7 +114,7 @@ TEST_F(SessionsTest, List_StallsIsRefusedOrEndless_NewSession) {
     list(entry("s1"));  // too late
     EXPECT_EQ(count("session/load"), 1U);
     processes.answer("session/new", R"({"sessionId":"s2"})");
-    EXPECT_EQ(taken(), "attach:new:s2:told");
+    EXPECT_EQ(taken(), "attach:new:s2:with_history");
 
     programs = std::make_unique<ExternalAgents>(own, processes, loop);
     again(lists);
@@ -233,10 +233,10 @@ TEST_F(SessionsTest, IdleProcess_ClosesItsSessionBeforeItEnds) {
     loop.pass(Duration(600'000));
     EXPECT_EQ(last_line(), R"({"jsonrpc":"2.0","id":4,"method":"session/close","params":)"
                            R"({"sessionId":"s1"}})");
-    EXPECT_FALSE(processes.newest().asked_to_end);
+    EXPECT_FALSE(processes.newest().end_requested);
     prompt("more");  // waits: never two processes on one session
     processes.answer("session/close", "{}");
-    EXPECT_TRUE(processes.newest().asked_to_end);
+    EXPECT_TRUE(processes.newest().end_requested);
     EXPECT_EQ(processes.all.size(), 1U);
     processes.die();
     loop.run();
@@ -255,9 +255,9 @@ TEST_F(SessionsTest, CloseRefusedOrStalled_ProcessEndsAnyway) {
         EXPECT_EQ(count("session/close"), 1U);
         if (refuses) processes.refuse("session/close", -32603, "no");
         if (!refuses) loop.pass(Duration(2'999));
-        EXPECT_EQ(processes.newest().asked_to_end, refuses);
+        EXPECT_EQ(processes.newest().end_requested, refuses);
         loop.pass(Duration(1));
-        EXPECT_TRUE(processes.newest().asked_to_end);
+        EXPECT_TRUE(processes.newest().end_requested);
         processes.die();
         loop.run();
     }
@@ -277,7 +277,7 @@ TEST_F(SessionsTest, DeletedSession_IsDeletedAtAgentByOwnProcess) {
     processes.answer("session/delete", "null");
     EXPECT_EQ(taken(), "forgotten");
     loop.pass(Duration(2'000));
-    EXPECT_TRUE(processes.newest().asked_to_end);
+    EXPECT_TRUE(processes.newest().end_requested);
     forget({"s4"});
     EXPECT_EQ(processes.all.size(), 2U);
 }
@@ -292,9 +292,9 @@ TEST_F(SessionsTest, EndedThenForgotten_ClosesTheSessionFirst) {
     programs->ended(session);
     forget();
     EXPECT_EQ(count("session/close"), 1U);
-    EXPECT_FALSE(processes.newest().asked_to_end) << "it waits for the answer to session/close";
+    EXPECT_FALSE(processes.newest().end_requested) << "it waits for the answer to session/close";
     processes.answer("session/close", "{}");
-    EXPECT_TRUE(processes.newest().asked_to_end);
+    EXPECT_TRUE(processes.newest().end_requested);
 }
 
 TEST_F(SessionsTest, Forget_ProcessRunning_EndsBeforeDelete) {
@@ -306,7 +306,7 @@ TEST_F(SessionsTest, Forget_ProcessRunning_EndsBeforeDelete) {
     forget();
     EXPECT_EQ(processes.all.size(), 1U);
     processes.answer("session/close", "{}");
-    EXPECT_TRUE(processes.newest().asked_to_end);
+    EXPECT_TRUE(processes.newest().end_requested);
     processes.die();
     loop.run();
     ASSERT_EQ(processes.all.size(), 2U);
@@ -320,7 +320,7 @@ TEST_F(SessionsTest, Forget_NoDeleteCapability_IsReported) {
     ready(lists);
     EXPECT_EQ(taken(), "kept:wrong_kind");
     EXPECT_NE(why.find("still exists"), std::string::npos);
-    EXPECT_TRUE(processes.newest().asked_to_end);
+    EXPECT_TRUE(processes.newest().end_requested);
     EXPECT_EQ(processes.methods(), "initialize");
     processes.die();
     forget();  // it is not asked again
@@ -346,7 +346,7 @@ TEST_F(SessionsTest, DeleterDiesStallsOrCannotStart_IsReported) {
     EXPECT_EQ(taken(), "kept:agent_unavailable");
     forget();
     loop.pass(Duration(90'000));
-    EXPECT_TRUE(processes.newest().asked_to_end);
+    EXPECT_TRUE(processes.newest().end_requested);
     processes.die();
     EXPECT_EQ(taken(), "kept:agent_unavailable");
     EXPECT_EQ(why, "it did not answer in 90 s");

@@ -10,7 +10,7 @@ namespace {
 
 using namespace session;
 
-ViewMessage said(std::string const& text) {
+ViewMessage assistant_text(std::string const& text) {
     ViewMessage message;
     message.parts = Json::trusted(R"([{"type":"text","text":)" + text + "}]");
     return message;
@@ -24,7 +24,7 @@ ViewMessage called(ViewCall call) {
     return message;
 }
 
-std::string const asked = R"("{\"tool\":\"deploy\",\"input\":{\"target\":\"A\"}}")";
+std::string const tool_request = R"("{\"tool\":\"deploy\",\"input\":{\"target\":\"A\"}}")";
 
 ViewCall deploy() {
     ViewCall call;
@@ -37,7 +37,7 @@ ViewCall deploy() {
 TEST(CallModel, RequestedCall_IsMadeOnce) {
     CallModel const model;
     ModelView view;
-    view.messages = {said(asked)};
+    view.messages = {assistant_text(tool_request)};
     auto const first = model.reply(view);
     ASSERT_EQ(first.calls.size(), 1U);
     EXPECT_EQ(first.calls[0].tool, "deploy");
@@ -55,7 +55,7 @@ TEST(CallModel, Outcome_IsReportedWithToolAndArguments) {
     ModelView view;
     auto done = deploy();
     done.output = Json::trusted(R"({"url":"x"})");
-    view.messages = {said(asked), called(done)};
+    view.messages = {assistant_text(tool_request), called(done)};
     EXPECT_EQ(model.reply(view).text, R"(The result of deploy {"target":"A"} is: {"url":"x"})");
     done.output = Json::trusted(R"("a \"word\"")");
     view.messages.back() = called(done);
@@ -68,7 +68,7 @@ TEST(CallModel, Outcome_IsReportedWithToolAndArguments) {
 
 TEST(CallModel, OtherPrompt_ExplainsItself) {
     ModelView view;
-    view.messages = {said(R"("hello")")};
+    view.messages = {assistant_text(R"("hello")")};
     auto const reply = CallModel().reply(view);
     EXPECT_TRUE(reply.calls.empty());
     EXPECT_NE(reply.text.find("one call"), std::string::npos);

@@ -20,12 +20,12 @@ struct Hands final : port::Workers {
 class CatalogueTest : public ::testing::Test {
 protected:
     CatalogueTest() {
-        Tool asked = named("asked");
-        asked.validate = [](Json const& output) -> std::optional<std::string> {
+        Tool validated = named("validated");
+        validated.validate = [](Json const& output) -> std::optional<std::string> {
             if (output.text() == "1") return std::nullopt;
             return "must be 1";
         };
-        registry.add(std::move(asked));
+        registry.add(std::move(validated));
         Tool checked = named("checked");
         checked.check = [](port::OfferedResult const& what,
                            port::Fn<void(port::ValidationResult)> then) {
@@ -60,20 +60,20 @@ protected:
 
 TEST_F(CatalogueTest, BlockingValidator_RunsOnWorkers_AsyncOneDoesNot) {
     RegistryCatalogue catalogue(registry, &hands);
-    EXPECT_EQ(validate(catalogue, "asked", "1"), "fits");
-    EXPECT_EQ(validate(catalogue, "asked", "2"), "must be 1");
+    EXPECT_EQ(validate(catalogue, "validated", "1"), "fits");
+    EXPECT_EQ(validate(catalogue, "validated", "2"), "must be 1");
     EXPECT_EQ(validate(catalogue, "checked", "2"), "checked 2");
     EXPECT_FALSE(catalogue.has_validator("plain"));
     EXPECT_FALSE(catalogue.has_validator("gone"));
     RegistryCatalogue const without(registry);
-    EXPECT_FALSE(without.has_validator("asked"));
+    EXPECT_FALSE(without.has_validator("validated"));
     EXPECT_TRUE(without.has_validator("checked"));
 }
 
 TEST_F(CatalogueTest, Validate_WorkersFull_ReportsOverloaded) {
     RegistryCatalogue catalogue(registry, &hands);
     hands.full = true;
-    EXPECT_EQ(validate(catalogue, "asked", "1"), "overloaded");
+    EXPECT_EQ(validate(catalogue, "validated", "1"), "overloaded");
 }
 
 }  // namespace

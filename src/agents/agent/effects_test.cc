@@ -153,11 +153,11 @@ std::optional<Sha256> shown_with(std::vector<PauseTerms> const& asks, bool says 
     port::ModelRequest request;
     request.agent = "coder";
     request.program.emplace();
-    std::optional<AgentAsk> asked;
+    std::optional<AgentAsk> agent_ask;
     effects.ask_model(
         std::move(request), [](port::Delta const&) {},
-        [&](Command::Body body) { asked = std::get<AgentAsk>(std::move(body)); });
-    return asked ? asked->spec.shown : std::nullopt;
+        [&](Command::Body body) { agent_ask = std::get<AgentAsk>(std::move(body)); });
+    return agent_ask ? agent_ask->spec.shown : std::nullopt;
 }
 
 TEST_F(EffectsTest, Permission_DeniedByGate_ReportsReason) {
@@ -417,7 +417,7 @@ protected:
         tool.schema = Json::trusted("{}");
         tool.start = [](ToolCall const&, port::Fn<void(ToolResult)>) { return StopTool(); };
         tool.poll = [this](PollCall const& call, port::Fn<void(PollResult)> done) -> StopTool {
-            asked = call;
+            poll_request = call;
             answer = std::move(done);
             return [this] { ++stops; };
         };
@@ -430,15 +430,15 @@ protected:
     [[nodiscard]] PollOutcome const& polled() const {
         return std::get<PollOutcome>(outcomes.at(0));
     }
-    PollCall asked;
+    PollCall poll_request;
     port::Fn<void(PollResult)> answer;
     int stops = 0;
 };
 
 TEST_F(PolledToolTest, Poll_AnswerNamesThePoll) {
     poll();
-    EXPECT_EQ(asked.external_ref, "run-1");
-    EXPECT_EQ(asked.pending, pending);
+    EXPECT_EQ(poll_request.external_ref, "run-1");
+    EXPECT_EQ(poll_request.pending, pending);
     answer(Done{Json::trusted(R"({"a": 1})")});
     EXPECT_EQ(polled().since, 7U);
     EXPECT_EQ(std::get<Done>(polled().what).output.text(), R"({"a":1})");

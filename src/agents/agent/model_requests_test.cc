@@ -15,7 +15,7 @@ using testing::ElementsAre;
 // A model that answers when the test says so.
 class SlowModel final : public Model {
 public:
-    struct Asked {
+    struct Request {
         Question question;
         port::Fn<void(port::Delta)> delta;
         port::Fn<void(ModelOutcome)> done;
@@ -23,14 +23,14 @@ public:
 
     Stop ask(Question question, port::Fn<void(port::Delta)> delta,
              port::Fn<void(ModelOutcome)> done) override {
-        asked.push_back({std::move(question), std::move(delta), std::move(done)});
-        return [this, n = asked.size() - 1] { stopped.push_back(n); };
+        received.push_back({std::move(question), std::move(delta), std::move(done)});
+        return [this, n = received.size() - 1] { stopped.push_back(n); };
     }
     ModelLimits limits() const override {
         return {.concurrency = 2, .retries = retries_max, .time_limit = limit};
     }
 
-    std::vector<Asked> asked;
+    std::vector<Request> received;
     std::vector<std::size_t> stopped;
     std::uint32_t retries_max = 3;
     Duration limit = limits::model_time_limit;
@@ -83,7 +83,7 @@ protected:
 
 TEST_F(ModelRequestsTest, Question_HasInstructionsAndToolsOfTheAgent) {
     ask(1);
-    Question const& question = model->asked.at(0).question;
+    Question const& question = model->received.at(0).question;
     EXPECT_EQ(question.instructions, "Be brief.");
     ASSERT_EQ(question.tools().size(), 1U);
     EXPECT_EQ(question.tools()[0].name, "deploy");
@@ -93,15 +93,15 @@ TEST_F(ModelRequestsTest, Question_HasInstructionsAndToolsOfTheAgent) {
 
 TEST_F(ModelRequestsTest, Reply_NamesItsRequest) {
     ask(1);
-    model->asked[0].delta({port::Delta::Kind::text, "so"});
-    Reply said;
-    said.text = "so be it";
-    said.reasoning = "hm";
-    said.calls = {{"a", "deploy", Json::trusted(R"({"target":"x"})")},
-                  {"b", "deploy", Json::trusted("{}")},
-                  {"c", "deploy", Json::trusted(R"("{\"targ")"), "it ends too early"}};
-    said.usage = {3, 4, 1};
-    model->asked[0].done(std::move(said));
+    model->received[0].delta({port::Delta::Kind::text, "so"});
+    Reply answer;
+    answer.text = "so be it";
+    answer.reasoning = "hm";
+    answer.calls = {{"a", "deploy", Json::trusted(R"({"target":"x"})")},
+                    {"b", "deploy", Json::trusted("{}")},
+                    {"c", "deploy", Json::trusted(R"("{\"targ")"), "it ends too early"}};
+    answer.usage = {3, 4, 1};
+    model->received[0].done(std::move(answer));
     EXPECT_THAT(deltas, ElementsAre("so"));
     EXPECT_EQ(reply(1).step, 2U);
     EXPECT_EQ(reply(1).attempt, 3U);
@@ -117,7 +117,7 @@ TEST_F(ModelRequestsTest, Reply_NamesItsRequest) {
 
 TEST_F(ModelRequestsTest, Failure_HasRetryTerms) {
     ask(1);
-    model->asked[0].done(ModelTrouble{{"model_failed", "busy"}, true, Duration(7'000)});
+    model->received[0].done(ModelTrouble{{"model_failed", "busy"}, true, Duration(7'000)});
     auto const& failure = std::get<ModelFailure>(outcomes.at(1));
     EXPECT_EQ(failure.turn, 1U);
     EXPECT_EQ(failure.step, 2U);
@@ -131,7 +131,7 @@ TEST_F(ModelRequestsTest, Failure_AfterRetries_IsPermanent) {
     model->retries_max = 2;
     failures = 2;
     ask(1);
-    model->asked[0].done(ModelTrouble{{"model_failed", "busy"}, true, Duration(7'000)});
+    model->received[0].done(ModelTrouble{{"model_failed", "busy"}, true, Duration(7'000)});
     EXPECT_FALSE(std::get<ModelFailure>(outcomes.at(1)).may_retry);
 }
 
@@ -139,7 +139,7 @@ TEST_F(ModelRequestsTest, CutOffAttempts_AreNotRetries) {
     model->retries_max = 2;  // this is attempt 3; a crash cut off the earlier ones
     failures = 1;
     ask(1);
-    model->asked[0].done(ModelTrouble{{"model_failed", "busy"}, true, {}});
+    model->received[0].done(ModelTrouble{{"model_failed", "busy"}, true, {}});
     EXPECT_TRUE(std::get<ModelFailure>(outcomes.at(1)).may_retry);
 }
 
@@ -150,7 +150,7 @@ TEST_F(ModelRequestsTest, TimeLimit_StartsWhenTheRequestIsSent) {
     EXPECT_EQ(until(1), now + limits::model_time_limit + slack) << "its own limit comes first";
     EXPECT_EQ(until(3), Time::max()) << "it waits";
     now += Duration(3'600'000);
-    model->asked[0].done(Reply());
+    model->received[0].done(Reply());
     EXPECT_EQ(until(3), now + limits::model_time_limit + slack);
     EXPECT_EQ(until(1), std::nullopt);
     model->limit = 2 * limits::model_time_limit;
@@ -159,15 +159,15 @@ TEST_F(ModelRequestsTest, TimeLimit_StartsWhenTheRequestIsSent) {
 
 TEST_F(ModelRequestsTest, RequestsBeyondConcurrency_WaitOldestFirst) {
     for (std::uint32_t n = 1; n <= 5; ++n) ask(n);
-    EXPECT_EQ(model->asked.size(), 2U);
+    EXPECT_EQ(model->received.size(), 2U);
     EXPECT_EQ(requests.waiting(*model), 3U);
     EXPECT_EQ(requests.running(*model), 2U);
-    model->asked[1].done(Reply());
-    EXPECT_EQ(model->asked.size(), 3U);
-    model->asked[2].done(Reply());
-    model->asked[3].done(Reply());
-    model->asked[4].done(Reply());
-    model->asked[0].done(Reply());
+    model->received[1].done(Reply());
+    EXPECT_EQ(model->received.size(), 3U);
+    model->received[2].done(Reply());
+    model->received[3].done(Reply());
+    model->received[4].done(Reply());
+    model->received[0].done(Reply());
     EXPECT_EQ(requests.waiting(*model), 0U);
     EXPECT_EQ(requests.running(*model), 0U);
     EXPECT_THAT(order, ElementsAre(2, 3, 4, 5, 1));
@@ -179,12 +179,12 @@ TEST_F(ModelRequestsTest, Stop_AbortsRunningRequestAndStartsNext) {
     EXPECT_EQ(requests.waiting(*model), 1U);
     stop(1);  // runs
     EXPECT_THAT(model->stopped, ElementsAre(0));
-    EXPECT_EQ(model->asked.size(), 3U);
-    model->asked[0].delta({port::Delta::Kind::text, "late"});
-    model->asked[0].done(Reply());
+    EXPECT_EQ(model->received.size(), 3U);
+    model->received[0].delta({port::Delta::Kind::text, "late"});
+    model->received[0].done(Reply());
     EXPECT_TRUE(outcomes.empty());
     EXPECT_TRUE(deltas.empty());
-    model->asked[2].done(Reply());
+    model->received[2].done(Reply());
     EXPECT_THAT(order, ElementsAre(4));
     stop(4);  // ended
     stop(9);  // never was
@@ -199,7 +199,7 @@ TEST_F(ModelRequestsTest, Destructor_StopsRunningRequests) {
             [](auto const&) { FAIL(); });
     }
     EXPECT_THAT(model->stopped, ElementsAre(0));
-    model->asked[0].done(Reply());
+    model->received[0].done(Reply());
 }
 
 }  // namespace

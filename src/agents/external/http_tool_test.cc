@@ -306,16 +306,17 @@ protected:
     PollTest() {
         options.poll = Poll{"https://ci.example.org/jobs/{call.externalRef}?of={input.ref}",
                             Duration(30'000), "/done", "/result"};
-        asked.pending = call.pending;
-        asked.input = call.input;
-        asked.tool = "deploy";
-        asked.external_ref = "run/17";
+        poll_call.pending = call.pending;
+        poll_call.input = call.input;
+        poll_call.tool = "deploy";
+        poll_call.external_ref = "run/17";
     }
     void poll() {
         auto tool = make_http_tool(options, client, clock);
         ASSERT_TRUE(tool) << tool.error().detail;
         ASSERT_TRUE(tool->poll);
-        stop = tool->poll(asked, [this](agent::PollResult result) { said = std::move(result); });
+        stop = tool->poll(poll_call,
+                          [this](agent::PollResult result) { outcome = std::move(result); });
     }
     agent::PollResult polled(std::uint16_t status, std::string body,
                              std::vector<port::HttpHeader> headers = {}) {
@@ -323,7 +324,7 @@ protected:
         client.callbacks.head({status, std::move(headers)});
         if (!body.empty()) client.callbacks.data(body);
         client.callbacks.done(std::nullopt);
-        return said;
+        return outcome;
     }
     std::string output(std::string body) {
         auto const result = polled(200, std::move(body));
@@ -335,8 +336,8 @@ protected:
         auto const* is = std::get_if<agent::NotYet>(&result);
         return is ? is->error : "settled";
     }
-    agent::PollCall asked;
-    agent::PollResult said;
+    agent::PollCall poll_call;
+    agent::PollResult outcome;
 };
 
 TEST_F(PollTest, Pause_SaysThatItIsPolled) {
@@ -382,11 +383,11 @@ TEST_F(PollTest, Poll_InvalidAnswer_IsRepeated) {
     EXPECT_THAT(error(200, "<html>"), HasSubstr("not JSON"));
     poll();
     client.callbacks.done(port::HttpFailure{Kind::no_route, "reason", false});
-    EXPECT_THAT(std::get<agent::NotYet>(said).error, HasSubstr("no answer: reason"));
-    asked.external_ref = "";
+    EXPECT_THAT(std::get<agent::NotYet>(outcome).error, HasSubstr("no answer: reason"));
+    poll_call.external_ref = "";
     client.request = {};
     poll();
-    EXPECT_THAT(std::get<agent::NotYet>(said).error, HasSubstr("externalRef must have"));
+    EXPECT_THAT(std::get<agent::NotYet>(outcome).error, HasSubstr("externalRef must have"));
     EXPECT_EQ(client.request.url, "") << "nothing is sent";
 }
 

@@ -273,7 +273,7 @@ TEST_F(HttpConnection, Answers_OfOtherKinds_AreNamed) {
 TEST_F(HttpConnection, ChangedList_ComesOnItsOwnStream) {
     connect_http();
     auto& stream = *std::ranges::find(http.all, std::string("GET"),
-                                      [](auto const& asked) { return asked.request.method; });
+                                      [](auto const& exchange) { return exchange.request.method; });
     stream.callbacks.head({200, {{"Content-Type", "text/event-stream"}}});
     stream.callbacks.data(
         "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n");

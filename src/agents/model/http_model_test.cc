@@ -12,7 +12,7 @@ using namespace agent;
 std::string delta(std::string_view members) {
     return event(R"({"choices":[{"index":0,"delta":{)" + std::string(members) + "}}]}");
 }
-std::string said(std::string_view text) { return delta(R"("content":)" + json::quote(text)); }
+std::string text_delta(std::string_view text) { return delta(R"("content":)" + json::quote(text)); }
 std::string fragment(int index, std::string_view id, std::string_view name,
                      std::string_view arguments) {
     json::Writer out;
@@ -55,8 +55,8 @@ TEST_F(OpenAiChatTest, Request_HasKeyHeadersAndLimits) {
 }
 
 TEST_F(OpenAiChatTest, Stream_YieldsTextAndUsage) {
-    std::string const stream = delta(R"("role":"assistant","content":"")") + said("Hel") +
-                               said("lo") + finish("stop") + usage + end;
+    std::string const stream = delta(R"("role":"assistant","content":"")") + text_delta("Hel") +
+                               text_delta("lo") + finish("stop") + usage + end;
     answer(stream);
     EXPECT_EQ(reply().text, "Hello");
     EXPECT_EQ(reply().finish, FinishReason::stop);
@@ -117,7 +117,8 @@ TEST_F(OpenAiChatTest, InvalidArguments_AreReportedToTheModel) {
 }
 
 TEST_F(OpenAiChatTest, CutReply_KeepsTextAndDropsCalls) {
-    answer(said("so") + fragment(0, "a", "deploy", R"({"target":"pro)") + finish("length") + end);
+    answer(text_delta("so") + fragment(0, "a", "deploy", R"({"target":"pro)") + finish("length") +
+           end);
     EXPECT_EQ(reply().finish, FinishReason::length);
     EXPECT_EQ(reply().text, "so");
     EXPECT_TRUE(reply().calls.empty());
@@ -127,13 +128,13 @@ TEST_F(OpenAiChatTest, Refusal_IsReported) {
     answer(delta(R"("refusal":"I cannot")") + finish("stop") + end);
     EXPECT_EQ(reply().finish, FinishReason::refusal);
     EXPECT_EQ(reply().text, "I cannot");
-    answer(said("par") + fragment(0, "a", "x", "{}") + finish("content_filter") + end);
+    answer(text_delta("par") + fragment(0, "a", "x", "{}") + finish("content_filter") + end);
     EXPECT_EQ(reply().finish, FinishReason::refusal);
     EXPECT_TRUE(reply().calls.empty());
 }
 
 TEST_F(OpenAiChatTest, Reasoning_IsSeparateFromText) {
-    answer(delta(R"("reasoning_content":"hm")") + delta(R"("reasoning":"m")") + said("yes") +
+    answer(delta(R"("reasoning_content":"hm")") + delta(R"("reasoning":"m")") + text_delta("yes") +
            finish("stop") + end);
     EXPECT_EQ(reply().reasoning, "hmm");
     EXPECT_EQ(reply().text, "yes");
@@ -143,7 +144,7 @@ TEST_F(OpenAiChatTest, Reasoning_IsSeparateFromText) {
 TEST_F(OpenAiChatTest, StreamEndsTooEarly_IsTemporaryFailure) {
     std::string const call = fragment(0, "a", "deploy", R"({"target":"A"})");
     for (std::string const& cut :
-         {std::string(), said("so"), call, call + end, call + "data: {\"choi", usage}) {
+         {std::string(), text_delta("so"), call, call + end, call + "data: {\"choi", usage}) {
         answer(cut);
         EXPECT_TRUE(trouble().may_retry) << cut;
         answer(cut, lost());
@@ -161,13 +162,13 @@ TEST_F(OpenAiChatTest, InvalidEvent_IsTemporaryFailure) {
          {event("{"), event("\xff"), event(R"({"a":1,"a":2})"), finish("tool_calls") + end,
           finish("insufficient_system_resource") + end,
           event(R"({"error":{"message":"overloaded","type":"server_error"}})")}) {
-        answer(said("so") + bad + said("on"));
+        answer(text_delta("so") + bad + text_delta("on"));
         EXPECT_TRUE(trouble().may_retry) << bad;
     }
     // Valid: unknown members, and unexpected types of them.
     answer(event("1") + event(R"({"choices":{}})") + event(R"({"choices":[1,{"delta":7}]})") +
            event(R"({"choices":[{"index":1,"delta":{"content":"other"}}],"usage":null})") +
-           said("fine") + finish("stop") + end);
+           text_delta("fine") + finish("stop") + end);
     EXPECT_EQ(reply().text, "fine");
 }
 
@@ -185,7 +186,7 @@ TEST_F(OpenAiChatTest, ArgumentsAndCalls_HaveLimits) {
     answer(many + fragment(1'000, "a", "deploy", "{}") + finish("tool_calls") + end);
     EXPECT_THAT(trouble().error.message, HasSubstr("more than 1000 calls"));
     many.clear();
-    for (int i = 0; i < 9; ++i) many += said(std::string(1'000'000, 'x'));
+    for (int i = 0; i < 9; ++i) many += text_delta(std::string(1'000'000, 'x'));
     answer(many + finish("stop") + end);
     EXPECT_THAT(trouble().error.message, HasSubstr("the reply is larger"));
     EXPECT_EQ(http.cancelled.size(), 4U) << "a reply over the limit is aborted";
@@ -228,7 +229,7 @@ TEST_F(OpenAiChatTest, AnswerWithoutStream_IsReported) {
 TEST_F(OpenAiChatTest, Stop_CancelsTheRequest) {
     ask();
     http.head(200);
-    http.data(said("so"));
+    http.data(text_delta("so"));
     stop();
     EXPECT_THAT(http.cancelled, ElementsAre(1U));
     EXPECT_TRUE(outcomes.empty());

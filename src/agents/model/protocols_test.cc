@@ -12,7 +12,7 @@
 namespace dormouse::model {
 namespace {
 
-struct SaidCall {
+struct ReplyCall {
     std::string id;
     std::string arguments;
 };
@@ -22,7 +22,7 @@ struct SaidCall {
 struct Row {
     std::string name;
     std::function<std::unique_ptr<Protocol const>()> protocol;
-    std::function<std::string(std::string const& text, std::vector<SaidCall> const&)> said;
+    std::function<std::string(std::string const& text, std::vector<ReplyCall> const&)> streamed;
     std::string stopped;  // ends a reply
     std::string called;   // ends a reply with calls
     std::string cut;      // ends a reply that reached the limit
@@ -32,15 +32,15 @@ struct Row {
 };
 
 RequestSettings const settings{.model = "m"};
-using Calls = std::vector<SaidCall>;
+using Calls = std::vector<ReplyCall>;
 
-std::string said_by_chat(std::string const& text, Calls const& calls) {
+std::string chat_reply(std::string const& text, Calls const& calls) {
     auto const choice = [](std::string const& delta) {
         return event(R"({"choices":[{"index":0,"delta":{)" + delta + "}}]}");
     };
     std::string out = choice(R"("content":)" + json::quote(text));
     int index = 0;
-    for (SaidCall const& call : calls) {
+    for (ReplyCall const& call : calls) {
         out += choice(R"("tool_calls":[{"index":)" + std::to_string(index++) + R"(,"id":)" +
                       json::quote(call.id) + R"(,"function":{"name":"deploy","arguments":)" +
                       json::quote(call.arguments) + "}}]");
@@ -48,7 +48,7 @@ std::string said_by_chat(std::string const& text, Calls const& calls) {
     return out;
 }
 
-std::string said_by_anthropic(std::string const& text, Calls const& calls) {
+std::string anthropic_reply(std::string const& text, Calls const& calls) {
     std::string out = event(R"({"type":"message_start","message":{"usage":{"input_tokens":1}}})");
     int index = 0;
     auto const block = [&](std::string const& start, std::string const& delta) {
@@ -60,7 +60,7 @@ std::string said_by_anthropic(std::string const& text, Calls const& calls) {
     };
     block(R"({"type":"text","text":""})",
           R"({"type":"text_delta","text":)" + json::quote(text) + "}");
-    for (SaidCall const& call : calls) {
+    for (ReplyCall const& call : calls) {
         block(R"({"type":"tool_use","id":)" + json::quote(call.id) +
                   R"(,"name":"deploy","input":{}})",
               R"({"type":"input_json_delta","partial_json":)" + json::quote(call.arguments) + "}");
@@ -73,7 +73,7 @@ std::string anthropic_end(std::string const& reason) {
            event(R"({"type":"message_stop"})");
 }
 
-std::string said_by_responses(std::string const& text, Calls const& calls) {
+std::string responses_reply(std::string const& text, Calls const& calls) {
     std::string out;
     int index = 0;
     auto const item = [&](std::string const& begun, std::string const& delta,
@@ -86,7 +86,7 @@ std::string said_by_responses(std::string const& text, Calls const& calls) {
     item(R"({"type":"message"})", R"(output_text.delta","delta":)" + json::quote(text),
          R"({"type":"message","content":[{"type":"output_text","text":)" + json::quote(text) +
              "}]}");
-    for (SaidCall const& call : calls) {
+    for (ReplyCall const& call : calls) {
         std::string const head = R"({"type":"function_call","name":"deploy","call_id":)" +
                                  json::quote(call.id) + R"(,"arguments":)";
         std::string const quoted = json::quote(call.arguments);
@@ -96,21 +96,21 @@ std::string said_by_responses(std::string const& text, Calls const& calls) {
     return out;
 }
 
-std::string said_by_gemini(std::string const& text, Calls const& calls) {
+std::string gemini_reply(std::string const& text, Calls const& calls) {
     auto const chunk = [](std::string const& part) {
         return event(R"({"candidates":[{"index":0,"content":{"parts":[)" + part + "]}}]}");
     };
     std::string out = chunk(R"({"text":)" + json::quote(text) + "}");
-    for (SaidCall const& call : calls) {
+    for (ReplyCall const& call : calls) {
         out += chunk(R"({"functionCall":{"name":"deploy","id":)" + json::quote(call.id) +
                      R"(,"args":)" + call.arguments + "}}");
     }
     return out;
 }
 
-std::string said_by_ollama(std::string const& text, Calls const& calls) {
+std::string ollama_reply(std::string const& text, Calls const& calls) {
     std::string out = R"({"message":{"content":)" + json::quote(text) + "},\"done\":false}\n";
-    for (SaidCall const& call : calls) {
+    for (ReplyCall const& call : calls) {
         out +=
             R"({"message":{"content":"","tool_calls":[{"function":{"name":"deploy","arguments":)" +
             call.arguments + "}}]},\"done\":false}\n";
@@ -127,24 +127,24 @@ std::vector<Row> rows() {
     };
     std::string const completed = event(R"({"type":"response.completed","response":{}})");
     return {
-        {"chat", [] { return std::make_unique<OpenAiChat>(settings); }, said_by_chat,
+        {"chat", [] { return std::make_unique<OpenAiChat>(settings); }, chat_reply,
          chat_end("stop"), chat_end("tool_calls"), chat_end("length")},
-        {"anthropic", [] { return std::make_unique<Anthropic>(settings); }, said_by_anthropic,
+        {"anthropic", [] { return std::make_unique<Anthropic>(settings); }, anthropic_reply,
          anthropic_end("end_turn"), anthropic_end("tool_use"), anthropic_end("max_tokens")},
-        {"responses", [] { return std::make_unique<OpenAiResponses>(settings); }, said_by_responses,
+        {"responses", [] { return std::make_unique<OpenAiResponses>(settings); }, responses_reply,
          completed, completed,
          event(R"({"type":"response.incomplete","response":{"incomplete_details":)"
                R"({"reason":"max_output_tokens"}}})")},
         {.name = "gemini",
          .protocol = [] { return std::make_unique<Gemini>(settings); },
-         .said = said_by_gemini,
+         .streamed = gemini_reply,
          .stopped = gemini_end("STOP"),
          .called = gemini_end("STOP"),
          .cut = gemini_end("MAX_TOKENS"),
          .pieces = false},
         {.name = "ollama",
          .protocol = [] { return std::make_unique<Ollama>(settings); },
-         .said = said_by_ollama,
+         .streamed = ollama_reply,
          .stopped = "{\"message\":{},\"done\":true,\"done_reason\":\"stop\"}\n",
          .called = "{\"message\":{},\"done\":true,\"done_reason\":\"stop\"}\n",
          .cut = "{\"message\":{},\"done\":true,\"done_reason\":\"length\"}\n",
@@ -164,7 +164,7 @@ protected:
 };
 
 TEST_P(EveryProtocol, Chunks_AnyBoundaries_SameReply) {
-    std::string const stream = row.said("Höre", two) + row.called;
+    std::string const stream = row.streamed("Höre", two) + row.called;
     for (std::size_t at = 1; at < stream.size(); ++at) {
         outcomes.clear();
         ask();
@@ -186,7 +186,7 @@ TEST_P(EveryProtocol, Chunks_AnyBoundaries_SameReply) {
 }
 
 TEST_P(EveryProtocol, StreamCutAnywhere_IsTemporaryFailure) {
-    std::string const stream = row.said("so", two);
+    std::string const stream = row.streamed("so", two);
     for (std::size_t size = 0; size <= stream.size(); ++size) {
         for (bool const in_order : {true, false}) {
             answer(stream.substr(0, size),
@@ -199,20 +199,20 @@ TEST_P(EveryProtocol, StreamCutAnywhere_IsTemporaryFailure) {
 }
 
 TEST_P(EveryProtocol, ReplyAtLimit_KeepsTextAndDropsCalls) {
-    answer(row.said("so", two) + row.cut);
+    answer(row.streamed("so", two) + row.cut);
     EXPECT_EQ(reply().finish, FinishReason::length);
     EXPECT_EQ(reply().text, "so");
     EXPECT_TRUE(reply().calls.empty());
 }
 
 TEST_P(EveryProtocol, Calls_HaveALimit) {
-    answer(row.said("none", {}) + row.stopped);
+    answer(row.streamed("none", {}) + row.stopped);
     EXPECT_TRUE(reply().calls.empty());
     Calls many(1'000, {"same", R"({"target":"A"})"});
-    answer(row.said("", many) + row.called);
+    answer(row.streamed("", many) + row.called);
     EXPECT_EQ(reply().calls.size(), 1'000U) << "the same id each time: all are calls";
     many.push_back({"same", "{}"});
-    answer(row.said("", many) + row.called);
+    answer(row.streamed("", many) + row.called);
     EXPECT_THAT(trouble().error.message, HasSubstr("more than 1000 calls"));
     EXPECT_FALSE(trouble().may_retry);
 }
@@ -220,7 +220,7 @@ TEST_P(EveryProtocol, Calls_HaveALimit) {
 TEST_P(EveryProtocol, Arguments_HaveALimit) {
     for (std::size_t const size : {2'000'000U, 10'000'000U}) {
         std::string const big = R"({"target":")" + std::string(size, 'x') + "\"}";
-        answer(row.said("", {{"a", big}}) + row.called);
+        answer(row.streamed("", {{"a", big}}) + row.called);
         EXPECT_THAT(trouble().error.message, HasSubstr("larger than"));
         EXPECT_FALSE(trouble().may_retry);
     }
@@ -234,7 +234,7 @@ TEST_P(EveryProtocol, InvalidEvent_TemporaryFailure_UnknownOneIgnored) {
     for (std::string const& bad : {framed("{"), framed("\xff"), framed(R"({"a":1,"a":2})"),
                                    framed(R"({"error":{"message":"x","type":"server_error"}})"),
                                    framed(R"({"error":"x"})")}) {
-        answer(row.said("so", two) + bad + row.called);
+        answer(row.streamed("so", two) + bad + row.called);
         EXPECT_TRUE(trouble().may_retry) << bad;
     }
     std::string odd;
@@ -247,21 +247,21 @@ TEST_P(EveryProtocol, InvalidEvent_TemporaryFailure_UnknownOneIgnored) {
           R"({"candidates":[{"index":1,"finishReason":"STOP"}]})",
           R"({"choices":[{"index":1,"delta":{"content":"x"}}]})"})
         odd += framed(std::string(json));
-    answer(odd + row.said("fine", {}) + row.stopped);
+    answer(odd + row.streamed("fine", {}) + row.stopped);
     EXPECT_EQ(reply().text, "fine");
 }
 
 TEST_P(EveryProtocol, InvalidArguments_AreReportedToTheModel) {
     if (row.pieces) {
-        answer(row.said("", {{"a", R"({"target":)"}}) + row.called);
+        answer(row.streamed("", {{"a", R"({"target":)"}}) + row.called);
         ASSERT_EQ(reply().calls.size(), 1U);
         EXPECT_TRUE(reply().calls[0].unreadable);
     }
     for (std::string const odd : {"[1]", "\"text\"", "7"}) {
-        answer(row.said("", {{"a", odd}}) + row.called);
+        answer(row.streamed("", {{"a", odd}}) + row.called);
         ASSERT_EQ(reply().calls.size(), 1U) << "the tool's schema checks" << odd;
     }
-    answer(row.said("", {{"a", "null"}}) + row.called);
+    answer(row.streamed("", {{"a", "null"}}) + row.called);
     EXPECT_EQ(reply().calls.at(0).input.text(), "{}");
 }
 

@@ -45,16 +45,18 @@ ViewMessage const picture{
 
 TEST(AnthropicRequest, Request_HasModelPromptAndTools) {
     EXPECT_EQ(
-        asked(Anthropic({.model = "claude", .max_output_tokens = 100}), {user("hi")}, tools, "Go.")
+        request_body(Anthropic({.model = "claude", .max_output_tokens = 100}), {user("hi")}, tools,
+                     "Go.")
             .text(),
         R"({"model":"claude","max_tokens":100,"system":"Go.","messages":[{"role":"user","content":)"
         R"([{"type":"text","text":"hi"}]}],"tools":[{"name":"mcp_deploy","description":"Deploys.",)"
         R"("input_schema":{"type":"object","properties":{}}}],"stream":true})");
-    EXPECT_EQ(json::View(asked(Anthropic(plain), {user("hi")}))["max_tokens"].integer(), 8'192);
+    EXPECT_EQ(json::View(request_body(Anthropic(plain), {user("hi")}))["max_tokens"].integer(),
+              8'192);
 }
 
 TEST(AnthropicRequest, Messages_Alternate_ResultsComeFirst) {
-    EXPECT_EQ(member(asked(Anthropic(plain), conversation()), "messages"),
+    EXPECT_EQ(member(request_body(Anthropic(plain), conversation()), "messages"),
               R"([{"role":"user","content":[{"type":"text","text":"go"}]},)"
               R"({"role":"assistant","content":[{"type":"text","text":"On it."},)"
               R"({"type":"tool_use","id":"a","name":"deploy","input":{"target":"A"}},)"
@@ -68,12 +70,12 @@ TEST(AnthropicRequest, Messages_Alternate_ResultsComeFirst) {
 }
 
 TEST(AnthropicRequest, Assistant_EmptyOrFirst_IsAdapted) {
-    EXPECT_EQ(
-        member(asked(Anthropic(plain), {user("a"), assistant(""), assistant("  "), user("b")}),
-               "messages"),
-        R"([{"role":"user","content":[{"type":"text","text":"a"},)"
-        R"({"type":"text","text":"b"}]}])");
-    EXPECT_THAT(member(asked(Anthropic(plain), {assistant("so"), user("b")}), "messages"),
+    EXPECT_EQ(member(request_body(Anthropic(plain),
+                                  {user("a"), assistant(""), assistant("  "), user("b")}),
+                     "messages"),
+              R"([{"role":"user","content":[{"type":"text","text":"a"},)"
+              R"({"type":"text","text":"b"}]}])");
+    EXPECT_THAT(member(request_body(Anthropic(plain), {assistant("so"), user("b")}), "messages"),
                 testing::StartsWith(R"([{"role":"user","content":[{"type":"text","text":"[The )"));
 }
 
@@ -88,55 +90,56 @@ TEST(AnthropicRequest, Thinking_IsReturnedToItsModelInPlace) {
         R"("signature":"u"}}])";
     std::vector<ViewMessage> const view{user("go"), replied(parts, {call(1, "a"), call(2, "b")})};
     EXPECT_THAT(
-        member(asked(Anthropic(plain), view), "messages"),
+        member(request_body(Anthropic(plain), view), "messages"),
         HasSubstr(
             R"("content":[{"type":"redacted_thinking","data":"xx"},)"
             R"({"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"yes"},)"
             R"({"type":"tool_use","id":"a","name":"deploy","input":{"target":"A"}},)"
             R"({"type":"thinking","thinking":"","signature":"t"},)"
             R"({"type":"tool_use","id":"b","name":"deploy","input":{"target":"A"}}]})"));
-    for (std::string const& other : {std::string(asked(Anthropic({.model = "n"}), view).text()),
-                                     std::string(asked(Gemini(plain), view).text()),
-                                     std::string(asked(OpenAiResponses(plain), view).text()),
-                                     std::string(asked(Ollama(plain), view).text())}) {
+    for (std::string const& other :
+         {std::string(request_body(Anthropic({.model = "n"}), view).text()),
+          std::string(request_body(Gemini(plain), view).text()),
+          std::string(request_body(OpenAiResponses(plain), view).text()),
+          std::string(request_body(Ollama(plain), view).text())}) {
         EXPECT_THAT(other, Not(HasSubstr("hm")));
         EXPECT_THAT(other, Not(HasSubstr("redacted")));
         EXPECT_THAT(other, HasSubstr("yes"));
     }
     // Reasoning alone is not a message.
-    auto const alone = asked(Anthropic(plain), {user("go"), replied(parts), user("?")});
+    auto const alone = request_body(Anthropic(plain), {user("go"), replied(parts), user("?")});
     EXPECT_THAT(alone.text(), HasSubstr(R"({"type":"text","text":"yes"}]},{"role":"user")"));
-    auto const only =
-        asked(Anthropic(plain), {user("go"),
-                                 replied(R"([{"type":"reasoning","text":"hm","providerData":)"
-                                         R"({"from":"anthropic/m","signature":"s"}}])"),
-                                 user("?")});
+    auto const only = request_body(Anthropic(plain),
+                                   {user("go"),
+                                    replied(R"([{"type":"reasoning","text":"hm","providerData":)"
+                                            R"({"from":"anthropic/m","signature":"s"}}])"),
+                                    user("?")});
     EXPECT_THAT(only.text(), Not(HasSubstr("assistant")));
 }
 
 TEST(AnthropicRequest, Images_AreSent) {
     EXPECT_EQ(
-        member(asked(Anthropic(plain), {picture}), "messages"),
+        member(request_body(Anthropic(plain), {picture}), "messages"),
         R"([{"role":"user","content":[{"type":"text","text":"look"},{"type":"image","source":)"
         R"({"type":"base64","media_type":"image/png","data":"AA=="}},{"type":"image",)"
         R"("source":{"type":"url","url":"https://x/y.png"}}]}])");
 }
 
 TEST(ResponsesRequest, Request_HasPromptAndStoresNothing) {
-    EXPECT_EQ(asked(OpenAiResponses({.model = "gpt-5", .max_output_tokens = 100}), {user("hi")},
-                    tools, "Go.")
+    EXPECT_EQ(request_body(OpenAiResponses({.model = "gpt-5", .max_output_tokens = 100}),
+                           {user("hi")}, tools, "Go.")
                   .text(),
               R"({"model":"gpt-5","instructions":"Go.","input":[{"role":"user","content":"hi"}],)"
               R"("tools":[{"type":"function","name":"mcp_deploy","description":"Deploys.",)"
               R"("parameters":{"type":"object","properties":{}},"strict":false}],"stream":true,)"
               R"("store":false,"include":["reasoning.encrypted_content"],)"
               R"("max_output_tokens":100})");
-    EXPECT_THAT(asked(OpenAiResponses({.model = "gpt-4o"}), {user("hi")}).text(),
+    EXPECT_THAT(request_body(OpenAiResponses({.model = "gpt-4o"}), {user("hi")}).text(),
                 Not(HasSubstr("include")));
 }
 
 TEST(ResponsesRequest, Calls_AreAnsweredInOrder) {
-    EXPECT_EQ(member(asked(OpenAiResponses(plain), conversation()), "input"),
+    EXPECT_EQ(member(request_body(OpenAiResponses(plain), conversation()), "input"),
               R"([{"role":"user","content":"go"},{"type":"message","role":"assistant","content":)"
               R"([{"type":"output_text","text":"On it."}]},)"
               R"({"type":"function_call","call_id":"a","name":"deploy",)"
@@ -155,18 +158,19 @@ TEST(ResponsesRequest, Reasoning_IsReturnedWholeAndWithItsSuccessor) {
         R"({"type":"text","text":"yes","providerData":{"from":"openai-responses/m",)"
         R"("phase":"commentary"}},{"type":"reasoning","text":"","providerData":)"
         R"({"from":"openai-responses/m","after":1,"item":{"type":"reasoning","id":"rs_2"}}}])";
-    EXPECT_EQ(member(asked(OpenAiResponses(plain), {user("go"), replied(parts, {call(1, "a")})}),
-                     "input"),
-              R"([{"role":"user","content":"go"},{"type":"reasoning","id":"rs_1",)"
-              R"("encrypted_content":"e"},{"type":"message","role":"assistant",)"
-              R"("phase":"commentary","content":[{"type":"output_text","text":"yes"}]},)"
-              R"({"type":"function_call","call_id":"a","name":"deploy",)"
-              R"("arguments":"{\"target\":\"A\"}"},)"
-              R"({"type":"function_call_output","call_id":"a","output":"ok"}])");
+    EXPECT_EQ(
+        member(request_body(OpenAiResponses(plain), {user("go"), replied(parts, {call(1, "a")})}),
+               "input"),
+        R"([{"role":"user","content":"go"},{"type":"reasoning","id":"rs_1",)"
+        R"("encrypted_content":"e"},{"type":"message","role":"assistant",)"
+        R"("phase":"commentary","content":[{"type":"output_text","text":"yes"}]},)"
+        R"({"type":"function_call","call_id":"a","name":"deploy",)"
+        R"("arguments":"{\"target\":\"A\"}"},)"
+        R"({"type":"function_call_output","call_id":"a","output":"ok"}])");
 }
 
 TEST(ResponsesRequest, Images_AreSent) {
-    EXPECT_EQ(member(asked(OpenAiResponses(plain), {picture}), "input"),
+    EXPECT_EQ(member(request_body(OpenAiResponses(plain), {picture}), "input"),
               R"([{"role":"user","content":[{"type":"input_text","text":"look"},)"
               R"({"type":"input_image","image_url":"data:image/png;base64,AA=="},)"
               R"({"type":"input_image","image_url":"https://x/y.png"}]}])");
@@ -175,7 +179,7 @@ TEST(ResponsesRequest, Images_AreSent) {
 TEST(GeminiRequest, Request_HasPromptAndTools) {
     Gemini const gemini({.model = "g", .max_output_tokens = 100});
     EXPECT_EQ(gemini.path(), "/models/g:streamGenerateContent?alt=sse");
-    EXPECT_EQ(asked(gemini, {user("hi")}, tools, "Go.").text(),
+    EXPECT_EQ(request_body(gemini, {user("hi")}, tools, "Go.").text(),
               R"({"systemInstruction":{"parts":[{"text":"Go."}]},"contents":[{"role":"user",)"
               R"("parts":[{"text":"hi"}]}],"tools":[{"functionDeclarations":[{"name":"mcp_deploy",)"
               R"("description":"Deploys.","parametersJsonSchema":{"type":"object",)"
@@ -183,7 +187,8 @@ TEST(GeminiRequest, Request_HasPromptAndTools) {
     Json const extra =
         Json::trusted(R"({"generationConfig":{"temperature":0},"safetySettings":[]})");
     EXPECT_EQ(
-        asked(Gemini({.model = "g", .max_output_tokens = 7, .extra = extra}), {user("hi")}).text(),
+        request_body(Gemini({.model = "g", .max_output_tokens = 7, .extra = extra}), {user("hi")})
+            .text(),
         R"({"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":)"
         R"({"maxOutputTokens":7,"temperature":0},"safetySettings":[]})");
 }
@@ -192,7 +197,7 @@ TEST(GeminiRequest, Messages_Alternate_CallsAreAnsweredInOrder) {
     std::vector<ViewMessage> view = conversation();
     view[1].calls.push_back(call(3, "", "7"));
     EXPECT_EQ(
-        member(asked(Gemini(plain), view), "contents"),
+        member(request_body(Gemini(plain), view), "contents"),
         R"([{"role":"user","parts":[{"text":"go"}]},{"role":"model","parts":[{"text":"On it."},)"
         R"({"functionCall":{"id":"a","name":"deploy","args":{"target":"A"}}},)"
         R"({"functionCall":{"id":"call_2","name":"deploy","args":{"target":"A"}}},)"
@@ -213,26 +218,26 @@ TEST(GeminiRequest, Signatures_AreReturnedOnTheirParts) {
         R"({"type":"reasoning","text":"","providerData":{"from":"gemini/m","call":2,)"
         R"("signature":"u"}},{"type":"reasoning","text":"","providerData":{"from":"gemini/m",)"
         R"("after":2,"signature":"v","text":true}}])";
-    EXPECT_THAT(
-        member(asked(Gemini(plain), {user("go"), replied(parts, {call(1, ""), call(2, "")})}),
-               "contents"),
-        HasSubstr(R"({"role":"model","parts":[{"text":"hm","thought":true,)"
-                  R"("thoughtSignature":"s"},{"text":"yes","thoughtSignature":"t"},)"
-                  R"({"functionCall":{"name":"deploy","args":{"target":"A"}}},)"
-                  R"({"functionCall":{"name":"deploy","args":{"target":"A"}},)"
-                  R"("thoughtSignature":"u"},{"text":"","thoughtSignature":"v"}]})"));
+    EXPECT_THAT(member(request_body(Gemini(plain),
+                                    {user("go"), replied(parts, {call(1, ""), call(2, "")})}),
+                       "contents"),
+                HasSubstr(R"({"role":"model","parts":[{"text":"hm","thought":true,)"
+                          R"("thoughtSignature":"s"},{"text":"yes","thoughtSignature":"t"},)"
+                          R"({"functionCall":{"name":"deploy","args":{"target":"A"}}},)"
+                          R"({"functionCall":{"name":"deploy","args":{"target":"A"}},)"
+                          R"("thoughtSignature":"u"},{"text":"","thoughtSignature":"v"}]})"));
 }
 
 TEST(GeminiRequest, Images_AreSent) {
-    EXPECT_EQ(member(asked(Gemini(plain), {picture}), "contents"),
+    EXPECT_EQ(member(request_body(Gemini(plain), {picture}), "contents"),
               R"([{"role":"user","parts":[{"text":"look"},{"inlineData":{"mimeType":"image/png",)"
               R"("data":"AA=="}},{"fileData":{"fileUri":"https://x/y.png"}}]}])");
 }
 
 TEST(OllamaRequest, Request_HasModelPromptAndTools) {
     Json const extra = Json::trusted(R"({"think":true,"options":{"num_ctx":8}})");
-    EXPECT_EQ(asked(Ollama({.model = "q", .max_output_tokens = 100, .extra = extra}), {user("hi")},
-                    tools, "Go.")
+    EXPECT_EQ(request_body(Ollama({.model = "q", .max_output_tokens = 100, .extra = extra}),
+                           {user("hi")}, tools, "Go.")
                   .text(),
               R"({"model":"q","messages":[{"role":"system","content":"Go."},)"
               R"({"role":"user","content":"hi"}],"tools":[{"type":"function","function":)"
@@ -244,7 +249,7 @@ TEST(OllamaRequest, Calls_AreAnsweredInOrder_ThinkingIsReturned) {
     std::vector<ViewMessage> view = conversation();
     view[1].parts =
         Json::trusted(R"([{"type":"reasoning","text":"hm","providerData":{"from":"ollama/m"}}])");
-    EXPECT_EQ(member(asked(Ollama(plain), view), "messages"),
+    EXPECT_EQ(member(request_body(Ollama(plain), view), "messages"),
               R"([{"role":"user","content":"go"},{"role":"assistant","content":"",)"
               R"("thinking":"hm","tool_calls":[{"id":"a","function":{"name":"deploy",)"
               R"("arguments":{"target":"A"}}},{"id":"call_2","function":{"name":"deploy",)"
@@ -257,7 +262,7 @@ TEST(OllamaRequest, Calls_AreAnsweredInOrder_ThinkingIsReturned) {
 }
 
 TEST(OllamaRequest, Images_AreSent) {
-    EXPECT_EQ(member(asked(Ollama(plain), {picture}), "messages"),
+    EXPECT_EQ(member(request_body(Ollama(plain), {picture}), "messages"),
               R"([{"role":"user","content":"look\nhttps://x/y.png","images":["AA=="]}])");
 }
 
@@ -282,7 +287,7 @@ agent::Question with_files() {
                       {"art_4", bytes("PK00")}};
     return out;
 }
-std::string asked_with_files(Protocol const& protocol, std::string_view name) {
+std::string body_with_files(Protocol const& protocol, std::string_view name) {
     auto const question = with_files();
     auto const body = json::check(protocol.body(question, ToolNames(question.tools())));
     return body ? member(*body, name) : body.error().detail;
@@ -293,7 +298,7 @@ constexpr std::string_view pdf = "JVBERg==";
 
 TEST(FilesInRequests, Files_AreSentInEachProtocolsForm) {
     RequestSettings const settings{.model = "m"};
-    EXPECT_EQ(asked_with_files(OpenAiChat(settings), "messages"),
+    EXPECT_EQ(body_with_files(OpenAiChat(settings), "messages"),
               R"([{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url",)"
               R"("image_url":{"url":"data:image/gif;base64,R0lGODlh"}},)"
               R"({"type":"text","text":"[file b.csv text/csv]\n1,2"},)"
@@ -302,7 +307,7 @@ TEST(FilesInRequests, Files_AreSentInEachProtocolsForm) {
               R"({"type":"text","text":"[file d.zip application/zip: all]"},)"
               R"({"type":"text","text":"[image old.gif image/gif]"}]}])");
     EXPECT_EQ(
-        asked_with_files(OpenAiResponses(settings), "input"),
+        body_with_files(OpenAiResponses(settings), "input"),
         R"([{"role":"user","content":[{"type":"input_text","text":"look"},{"type":"input_image",)"
         R"("image_url":"data:image/gif;base64,R0lGODlh"},)"
         R"({"type":"input_text","text":"[file b.csv text/csv]\n1,2"},)"
@@ -311,7 +316,7 @@ TEST(FilesInRequests, Files_AreSentInEachProtocolsForm) {
         R"({"type":"input_text","text":"[file d.zip application/zip: all]"},)"
         R"({"type":"input_text","text":"[image old.gif image/gif]"}]}])");
     EXPECT_EQ(
-        asked_with_files(Anthropic(settings), "messages"),
+        body_with_files(Anthropic(settings), "messages"),
         R"([{"role":"user","content":[{"type":"text","text":"look"},{"type":"image","source":)"
         R"({"type":"base64","media_type":"image/gif","data":"R0lGODlh"}},)"
         R"({"type":"text","text":"[file b.csv text/csv]\n1,2"},{"type":"document","source":)"
@@ -319,12 +324,12 @@ TEST(FilesInRequests, Files_AreSentInEachProtocolsForm) {
         R"({"type":"text","text":"[file d.zip application/zip: all]"},)"
         R"({"type":"text","text":"[image old.gif image/gif]"}]}])");
     EXPECT_EQ(
-        asked_with_files(Gemini(settings), "contents"),
+        body_with_files(Gemini(settings), "contents"),
         R"([{"role":"user","parts":[{"text":"look"},{"inlineData":{"mimeType":"image/gif",)"
         R"("data":"R0lGODlh"}},{"text":"[file b.csv text/csv]\n1,2"},)"
         R"({"inlineData":{"mimeType":"application/pdf","data":"JVBERg=="}},)"
         R"({"text":"[file d.zip application/zip: all]"},{"text":"[image old.gif image/gif]"}]}])");
-    EXPECT_EQ(asked_with_files(Ollama(settings), "messages"),
+    EXPECT_EQ(body_with_files(Ollama(settings), "messages"),
               R"([{"role":"user","content":"look\n[file b.csv text/csv]\n1,2\n)"
               R"([file c.pdf application/pdf]\n[file d.zip application/zip: all]\n)"
               R"([image old.gif image/gif]","images":["R0lGODlh"]}])");
@@ -339,12 +344,12 @@ TEST(FilesInRequests, Files_NotAccepted_AreSentAsNames) {
              {std::make_shared<Anthropic>(settings), "messages"},
              {std::make_shared<Gemini>(settings), "contents"},
              {std::make_shared<Ollama>(settings), "messages"}}) {
-        std::string const said = asked_with_files(*protocol, name);
-        EXPECT_THAT(said, Not(HasSubstr(std::string(gif))));
-        EXPECT_THAT(said, Not(HasSubstr(std::string(pdf))));
-        EXPECT_THAT(said, HasSubstr("[image a.gif image/gif]"));
-        EXPECT_THAT(said, HasSubstr("[file c.pdf application/pdf]"));
-        EXPECT_THAT(said, HasSubstr("1,2"));
+        std::string const sent = body_with_files(*protocol, name);
+        EXPECT_THAT(sent, Not(HasSubstr(std::string(gif))));
+        EXPECT_THAT(sent, Not(HasSubstr(std::string(pdf))));
+        EXPECT_THAT(sent, HasSubstr("[image a.gif image/gif]"));
+        EXPECT_THAT(sent, HasSubstr("[file c.pdf application/pdf]"));
+        EXPECT_THAT(sent, HasSubstr("1,2"));
     }
 }
 
@@ -352,8 +357,8 @@ TEST(FilesInRequests, Files_NotAccepted_AreSentAsNames) {
 TEST(FilesInRequests, TextFile_InvalidUtf8_IsSentAsName) {
     agent::Question question = with_files();
     question.view.files["art_2"] = std::make_shared<std::string const>("\xff\xfe");
-    std::string const said = Ollama({.model = "m"}).body(question, ToolNames(question.tools()));
-    EXPECT_THAT(said, HasSubstr("[file b.csv text/csv]\\n[file c.pdf"));
+    std::string const sent = Ollama({.model = "m"}).body(question, ToolNames(question.tools()));
+    EXPECT_THAT(sent, HasSubstr("[file b.csv text/csv]\\n[file c.pdf"));
 }
 
 }  // namespace

@@ -52,8 +52,9 @@ inline ViewCall failed(CallNo no, std::string id, ErrorReason reason, std::strin
 }
 
 // Returns the body of `protocol` for such a view, checked as JSON.
-inline Json asked(Protocol const& protocol, std::vector<ViewMessage> messages,
-                  std::vector<agent::ToolDeclaration> tools = {}, std::string instructions = "") {
+inline Json request_body(Protocol const& protocol, std::vector<ViewMessage> messages,
+                         std::vector<agent::ToolDeclaration> tools = {},
+                         std::string instructions = "") {
     agent::Question const question{
         {std::move(messages), 1},
         std::move(instructions),

@@ -15,15 +15,15 @@ class FakeFolders final : public port::Folders {
 public:
     void read(std::string folder, std::string path, std::size_t,
               port::Fn<void(Result<std::string>)> done) override {
-        asked += "read " + folder + " " + path + "\n";
+        requests += "read " + folder + " " + path + "\n";
         reads.push_back(std::move(done));
     }
     void write(std::string folder, std::string path, std::string content,
                port::Fn<void(Result<void>)> done) override {
-        asked += "write " + folder + " " + path + " " + content + "\n";
+        requests += "write " + folder + " " + path + " " + content + "\n";
         done({});
     }
-    std::string asked;
+    std::string requests;
     std::vector<port::Fn<void(Result<std::string>)>> reads;
 };
 
@@ -61,7 +61,7 @@ TEST_F(ClientTest, Paths_AreRelativeToTheFolder) {
     EXPECT_EQ(ask("fs/read_text_file", R"({"path":"/srv//a/../b.txt"})"), "");
     (void)ask("fs/write_text_file", R"({"path":"/srv/c.txt","content":"text"})");
     EXPECT_EQ(outcome(), "{}");
-    EXPECT_EQ(folders.asked, "read /srv a/../b.txt\nwrite /srv c.txt text\n");
+    EXPECT_EQ(folders.requests, "read /srv a/../b.txt\nwrite /srv c.txt text\n");
     for (std::string const path : {"/srvs/a", "/srv", "/srv/", "a", "", "/srv/a\\u0000b"}) {
         (void)ask("fs/read_text_file", R"({"path":")" + path + "\"}");
         EXPECT_NE(answer.find("-32602"), std::string::npos) << path;
@@ -156,7 +156,7 @@ TEST_F(ClientTest, Terminals_BeyondLimitRefused_AllEndOnClose) {
     (void)ask("terminal/create", R"({"command":"a"})");
     EXPECT_EQ(outcome(), "There are 16 terminals already; release one.");
     terminals.close();
-    for (auto const& process : processes.all) EXPECT_TRUE(process.asked_to_end);
+    for (auto const& process : processes.all) EXPECT_TRUE(process.end_requested);
 }
 
 TEST_F(ClientTest, InvalidCommand_StartsNothing) {

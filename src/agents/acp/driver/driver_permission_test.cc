@@ -204,8 +204,8 @@ TEST_F(Shown, Request_OtherAllowOption_OtherDigest) {
 }
 
 TEST_F(Shown, Request_WithoutDetails_DigestCoversEarlierUpdates) {
-    auto const before = [&](std::string const& said) {
-        return of(R"("title":"Run it","kind":"execute")", "t1", said);
+    auto const before = [&](std::string const& outcome) {
+        return of(R"("title":"Run it","kind":"execute")", "t1", outcome);
     };
     auto const first = before(R"("rawInput":{"command":"ls"},"name":"bash")");
     ASSERT_TRUE(first);

@@ -63,11 +63,11 @@ public:
         RC_ASSERT(current_ == 0U);
         for (std::uint64_t id = 1; id <= last_; ++id)
             RC_ASSERT(outcomes_[id] == (stopped_.contains(id) ? 0U : 1U));
-        RC_ASSERT(attached_ == attach_asked_);
+        RC_ASSERT(attached_ == attach_requests_);
     }
 
 private:
-    struct Asked {
+    struct Request {
         std::size_t process;
         std::uint64_t id;
     };
@@ -102,7 +102,7 @@ private:
     }
     void attach() {
         if (!attaches_) return;
-        ++attach_asked_;
+        ++attach_requests_;
         programs_->open_terminal({session_, "fake", context_.acp_session, "", "", false,
                                   [this](Command::Body const& body) { take(0, body); }},
                                  [this](Result<port::AttachInfo> const&) { ++attached_; });
@@ -121,8 +121,8 @@ private:
     }
     void ask() {
         if (!lives()) return;
-        asked_.push_back({processes_.all.size(), 1'000 + asked_.size()});
-        processes_.say(R"({"id":)" + std::to_string(asked_.back().id) +
+        requests_.push_back({processes_.all.size(), 1'000 + requests_.size()});
+        processes_.say(R"({"id":)" + std::to_string(requests_.back().id) +
                        R"(,"method":"session/request_permission","params":{"sessionId":"s1",)"
                        R"("toolCall":{"toolCallId":"t1"},"options":)" +
                        default_options + "}}");
@@ -155,17 +155,17 @@ private:
         if (method == "session/list") return R"("result":{"sessions":[{"sessionId":"s1"}]})";
         return R"("result":{"sessionId":"s1"})";
     }
-    [[nodiscard]] std::size_t answers_to(Asked const& asked) {
-        std::string const begin = R"({"jsonrpc":"2.0","id":)" + std::to_string(asked.id) + ",";
+    [[nodiscard]] std::size_t answers_to(Request const& sent) {
+        std::string const begin = R"({"jsonrpc":"2.0","id":)" + std::to_string(sent.id) + ",";
         return static_cast<std::size_t>(std::ranges::count_if(
-            processes_.at(asked.process).lines,
+            processes_.at(sent.process).lines,
             [&](std::string const& line) { return line.starts_with(begin); }));
     }
     void check() {
-        for (Asked const& asked : asked_) {
-            std::size_t const answers = answers_to(asked);
+        for (Request const& sent : requests_) {
+            std::size_t const answers = answers_to(sent);
             RC_ASSERT(answers <= 1U);
-            bool const over = current_ == 0 && !attaches_ && !processes_.at(asked.process).ended;
+            bool const over = current_ == 0 && !attaches_ && !processes_.at(sent.process).ended;
             if (over) RC_ASSERT(answers == 1U);
         }
         for (auto const& [id, count] : outcomes_) RC_ASSERT(count <= 1U);
@@ -181,9 +181,9 @@ private:
     std::uint64_t current_ = 0, last_ = 0;  // prompts, from 1
     std::map<std::uint64_t, std::size_t> outcomes_;
     std::set<std::uint64_t> stopped_;
-    std::vector<Asked> asked_;
+    std::vector<Request> requests_;
     std::map<std::size_t, std::set<std::string>> answered_;
-    std::size_t attach_asked_ = 0, attached_ = 0;
+    std::size_t attach_requests_ = 0, attached_ = 0;
     std::unique_ptr<ExternalAgents> programs_;
 };
 

@@ -110,7 +110,7 @@ TEST_F(DriverTest, StartedPrompt_NotRemembered_NewSessionWithPast) {
     processes.answer("session/load", "{}");
     EXPECT_EQ(processes.methods(), "initialize session/load session/new");
     processes.answer("session/new", R"({"sessionId":"s2"})");
-    EXPECT_EQ(taken(), "attach:new:s2:told");
+    EXPECT_EQ(taken(), "attach:new:s2:with_history");
     EXPECT_NE(prompted().find("user: first"), std::string::npos);
     EXPECT_NE(prompted().find("hello"), std::string::npos);
     EXPECT_NE(prompted().find("do not repeat finished work"), std::string::npos);
@@ -158,7 +158,7 @@ TEST_F(DriverTest, Prompt_ServiceFails_TurnEndsSessionStays) {
                   R"(,"error":{"code":-32603,"message":"Internal error: Cannot connect to API, )"
                   R"(model not found","data":{"service":"session"}}})");
     EXPECT_EQ(taken(), "attach:new:s1 refused:agent_refused");
-    EXPECT_FALSE(processes.newest().asked_to_end);
+    EXPECT_FALSE(processes.newest().end_requested);
     prompt("again");
     EXPECT_EQ(processes.methods(), "initialize session/new session/prompt session/prompt");
 }
@@ -171,7 +171,7 @@ TEST_F(DriverTest, NoLoadOrResume_NewSessionGetsPast) {
     prompt("second");
     ready("{}");
     processes.answer("session/new", R"({"sessionId":"s2"})");
-    EXPECT_EQ(taken(), "attach:new:s2:told");
+    EXPECT_EQ(taken(), "attach:new:s2:with_history");
     EXPECT_NE(prompted().find(R"(user: first\n\nassistant: answer\n\nContinue from here.)"),
               std::string::npos)
         << prompted();
@@ -203,7 +203,7 @@ TEST_F(DriverTest, LostSession_IsReplacedAndReported) {
         ready();
         processes.refuse("session/load", -32603, message);
         processes.answer("session/new", R"({"sessionId":"s2"})");
-        EXPECT_EQ(taken(), "attach:new:s2:told") << message;
+        EXPECT_EQ(taken(), "attach:new:s2:with_history") << message;
     }
 }
 
@@ -214,7 +214,7 @@ TEST_F(DriverTest, LoadFails_OtherError_NoNewSession) {
     processes.refuse("session/load", -32603, "disk full");
     EXPECT_EQ(taken(), "refused:agent_refused");
     EXPECT_NE(why.find("disk full"), std::string::npos);
-    EXPECT_TRUE(processes.newest().asked_to_end);
+    EXPECT_TRUE(processes.newest().end_requested);
 }
 
 TEST_F(DriverTest, Gemini_LoadIsNeverRequested) {

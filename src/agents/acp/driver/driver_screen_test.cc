@@ -70,8 +70,8 @@ protected:
             add("failed:" + c->error.code);
         }
     }
-    void add(std::string const& word) { said += (said.empty() ? "" : " ") + word; }
-    std::string taken() { return std::exchange(said, {}); }
+    void add(std::string const& word) { events += (events.empty() ? "" : " ") + word; }
+    std::string taken() { return std::exchange(events, {}); }
     void ready(std::string const& capabilities = by_default) {
         processes.answer("initialize",
                          R"({"protocolVersion":1,"agentCapabilities":)" + capabilities + "}");
@@ -110,7 +110,7 @@ protected:
     std::unique_ptr<ExternalAgents> programs =
         std::make_unique<ExternalAgents>(own, processes, loop);
     port::AttachInfo attached;
-    std::string said, why;
+    std::string events, why;
 };
 
 TEST_F(ScreenTest, Attach_NoProcess_StartsItWithoutPrompt) {
@@ -138,10 +138,10 @@ TEST_F(ScreenTest, Lease_IsRenewedByAttach_ProcessEndsAfterIt) {
         attach();
         while (http.waiting() > 0) http.answer("[]");
     }
-    EXPECT_FALSE(processes.newest().asked_to_end);
+    EXPECT_FALSE(processes.newest().end_requested);
     loop.pass(Duration(20'000));
     loop.pass(own.idle_stop);
-    EXPECT_TRUE(processes.newest().asked_to_end);
+    EXPECT_TRUE(processes.newest().end_requested);
 }
 
 TEST_F(ScreenTest, TypedText_IsReportedOnceBeforeTheAnswer) {
@@ -151,10 +151,9 @@ TEST_F(ScreenTest, TypedText_IsReportedOnceBeforeTheAnswer) {
     EXPECT_EQ(taken(), "") << "the answer waits for the typed text";
     chunk("there");
     loop.pass(Duration(2'000));
-    auto const& asked = http.all.back().request;
-    EXPECT_EQ(asked.url,
-              "http://127.0.0.1:4711/session/s1/message?limit=50&directory=%2Fsrv%2Fapp");
-    EXPECT_EQ(asked.headers.at(0).value, "Basic b3BlbmNvZGU6czNjcjN0LXdvcmQ=");
+    auto const& sent = http.all.back().request;
+    EXPECT_EQ(sent.url, "http://127.0.0.1:4711/session/s1/message?limit=50&directory=%2Fsrv%2Fapp");
+    EXPECT_EQ(sent.headers.at(0).value, "Basic b3BlbmNvZGU6czNjcjN0LXdvcmQ=");
     std::string const list = "[" + user(7, "hello") + "]";
     http.answer(list);
     EXPECT_EQ(taken(), "typed7:hello output0:by_itself");
@@ -269,7 +268,7 @@ TEST_F(ScreenTest, Attach_NoAgentSession_OpensOneUnlessThereIsAPast) {
     EXPECT_EQ(taken(), "closed:not_ready");
     EXPECT_EQ(processes.methods(), "initialize");
     loop.pass(own.idle_stop);
-    EXPECT_TRUE(processes.newest().asked_to_end);
+    EXPECT_TRUE(processes.newest().end_requested);
 }
 
 TEST_F(ScreenTest, Attach_SessionLost_NeedsPrompt) {
@@ -296,7 +295,7 @@ TEST_F(ScreenTest, Attach_Fails_ReportsReason) {
     EXPECT_NE(why.find("no licence"), std::string::npos) << why;
     attach();
     loop.pass(own.start_limit);
-    EXPECT_TRUE(processes.newest().asked_to_end) << "it takes too long";
+    EXPECT_TRUE(processes.newest().end_requested) << "it takes too long";
     processes.die();
     EXPECT_EQ(taken(), "closed:agent_unavailable");
     EXPECT_NE(why.find("not ready in"), std::string::npos) << why;
@@ -306,7 +305,7 @@ TEST_F(ScreenTest, AttachRequests_FolderRefused_AreAllAnswered) {
     woken();
     loop.pass(Duration(20'000));
     loop.pass(own.idle_stop);
-    ASSERT_TRUE(processes.newest().asked_to_end);
+    ASSERT_TRUE(processes.newest().end_requested);
     cwd = "/etc";
     attach();
     attach();
@@ -319,7 +318,7 @@ TEST_F(ScreenTest, Attach_ProcessEnding_WaitsForTheNextOne) {
     woken();
     loop.pass(Duration(20'000));
     loop.pass(own.idle_stop);
-    ASSERT_TRUE(processes.newest().asked_to_end);
+    ASSERT_TRUE(processes.newest().end_requested);
     attach();
     EXPECT_EQ(taken(), "");
     processes.die();

@@ -79,9 +79,9 @@ TEST_F(DriverTest, LateUpdate_BelongsToTheAnswerOnlyForASecond) {
     loop.pass(Duration(2'000));
     EXPECT_EQ(taken(), "output0:by_itself");
     loop.pass(Duration(600'000));
-    EXPECT_FALSE(processes.newest().asked_to_end) << "the update counts as activity";
+    EXPECT_FALSE(processes.newest().end_requested) << "the update counts as activity";
     loop.pass(Duration(600'000));
-    EXPECT_TRUE(processes.newest().asked_to_end);
+    EXPECT_TRUE(processes.newest().end_requested);
 }
 
 TEST_F(DriverTest, TooManyUpdates_AreCombinedAndNothingFinalIsLost) {
@@ -151,7 +151,7 @@ TEST_F(DriverTest, RefusedAfterStop_ProcessEnds) {
     prompt();
     programs->stop(session, {101, 0});
     processes.refuse("initialize", -32603, "no licence");
-    EXPECT_TRUE(processes.newest().asked_to_end);
+    EXPECT_TRUE(processes.newest().end_requested);
     prompt("next", 2);
     processes.die();
     loop.run();
@@ -165,7 +165,7 @@ TEST_F(DriverTest, PromptOutput_DoesNotDelayIdleStop) {
     chunk("answer");
     processes.answer("session/prompt", "{}");
     loop.pass(Duration(600'000));
-    EXPECT_TRUE(processes.newest().asked_to_end);
+    EXPECT_TRUE(processes.newest().end_requested);
 }
 
 TEST_F(DriverTest, OtherProtocolVersion_IsRefused) {
@@ -240,7 +240,7 @@ TEST_F(DriverTest, PresetMode_IsSetIfTheSessionHasIt) {
 TEST_F(DriverTest, ModeChosenByAgent_Warns) {
     std::vector<std::string> warned;
     own.not_asking = [](std::string const& mode) { return mode == "yolo" ? "asks nobody" : ""; };
-    own.warn = [&](SessionId const&, std::string const& said) { warned.push_back(said); };
+    own.warn = [&](SessionId const&, std::string const& warning) { warned.push_back(warning); };
     programs = std::make_unique<ExternalAgents>(own, processes, loop);
     prompt();
     attach();
@@ -292,7 +292,7 @@ TEST_F(DriverTest, CancelIgnored_ProcessEnds) {
     programs->stop(session, {101, 0});
     prompt("next");
     loop.pass(Duration(10'000));
-    ASSERT_TRUE(processes.newest().asked_to_end);
+    ASSERT_TRUE(processes.newest().end_requested);
     (void)taken();
     processes.die();
     loop.run();
@@ -303,7 +303,7 @@ TEST_F(DriverTest, CancelIgnored_ProcessEnds) {
 TEST_F(DriverTest, NotReadyInTime_ProcessEnds) {
     prompt();
     loop.pass(Duration(90'000));
-    EXPECT_TRUE(processes.newest().asked_to_end);
+    EXPECT_TRUE(processes.newest().end_requested);
     processes.die();
     EXPECT_EQ(taken(), "died:agent_crashed");
     EXPECT_NE(why.find("not ready in 90 s"), std::string::npos);
@@ -314,9 +314,9 @@ TEST_F(DriverTest, IdleProcess_IsEndedAndStartedAgain) {
     attach();
     processes.answer("session/prompt", "{}");
     loop.pass(Duration(599'000));
-    EXPECT_FALSE(processes.newest().asked_to_end);
+    EXPECT_FALSE(processes.newest().end_requested);
     loop.pass(Duration(1'000));
-    EXPECT_TRUE(processes.newest().asked_to_end);
+    EXPECT_TRUE(processes.newest().end_requested);
     (void)taken();
     prompt("again");  // before it has ended: never two processes on one session
     EXPECT_EQ(processes.all.size(), 1U);
@@ -338,10 +338,10 @@ TEST_F(DriverTest, IdleProcess_GivesWay_PromptedOneDoesNot) {
     prompt("again");
     EXPECT_FALSE(processes.newest().give_way);
     too_late();
-    EXPECT_FALSE(processes.newest().asked_to_end);
+    EXPECT_FALSE(processes.newest().end_requested);
     processes.answer("session/prompt", "{}");
     processes.newest().give_way();
-    EXPECT_TRUE(processes.newest().asked_to_end);
+    EXPECT_TRUE(processes.newest().end_requested);
 }
 
 TEST_F(DriverTest, EndedSession_ProcessEnds) {
@@ -351,7 +351,7 @@ TEST_F(DriverTest, EndedSession_ProcessEnds) {
     processes.answer("session/prompt", "{}");
     programs->ended(session);
     programs->ended(session);  // repeated with each read of the session
-    EXPECT_TRUE(processes.newest().asked_to_end);
+    EXPECT_TRUE(processes.newest().end_requested);
 }
 
 TEST_F(DriverTest, RunningPrompt_IsNotSentTwice) {

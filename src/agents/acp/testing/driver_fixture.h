@@ -62,7 +62,8 @@ protected:
         if (auto const* c = std::get_if<AgentAttach>(&body)) {
             context.acp_session = c->acp_session;
             attached_mode = c->mode;
-            add("attach:" + c->how + ":" + c->acp_session + (c->history_repeated ? ":told" : ""));
+            add("attach:" + c->how + ":" + c->acp_session +
+                (c->history_repeated ? ":with_history" : ""));
         } else if (auto const* c = std::get_if<AgentReport>(&body)) {
             add("output" + std::to_string(c->number) + (c->by_itself ? ":by_itself" : ""));
         } else if (auto const* c = std::get_if<AgentAsk>(&body)) {
@@ -81,8 +82,8 @@ protected:
             why = c->error.message;
         }
     }
-    void add(std::string const& word) { said += (said.empty() ? "" : " ") + word; }
-    std::string taken() { return std::exchange(said, {}); }
+    void add(std::string const& word) { events += (events.empty() ? "" : " ") + word; }
+    std::string taken() { return std::exchange(events, {}); }
     // Answers `initialize`.
     void ready(std::string const& capabilities = R"({"loadSession":true})") {
         processes.answer("initialize", R"({"protocolVersion":1,"agentCapabilities":)" +
@@ -126,7 +127,7 @@ protected:
         std::make_unique<ExternalAgents>(own, processes, loop);
     AgentContext context;
     std::vector<ViewMessage> past;
-    std::string said, streamed, why, attached_mode;
+    std::string events, streamed, why, attached_mode;
     AgentAsk last_ask;
     Usage last_usage;
     session::Cost last_spent;

@@ -43,7 +43,7 @@ public:
         port::ProcessSpec spec;
         port::Fn<void(port::ProcessEnd)> done;
         std::vector<std::string> lines;  // written to it
-        bool asked_to_end = false;
+        bool end_requested = false;
         bool ended = false;
         bool killed = false;
         port::Fn<void()> give_way = {};  // set: the process rests
@@ -53,8 +53,8 @@ public:
         all.push_back({std::move(spec), std::move(done), {}, false, false, false, {}});
         return all.size();
     }
-    void stop(Number process) override { at(process).asked_to_end = true; }
-    void end(Number process) override { at(process).asked_to_end = true; }
+    void stop(Number process) override { at(process).end_requested = true; }
+    void end(Number process) override { at(process).end_requested = true; }
     void kill(Number process) override { at(process).killed = true; }
     void rest(Number process, port::Fn<void()> give_way) override {
         at(process).give_way = std::move(give_way);
@@ -111,19 +111,19 @@ public:
     void cancel(port::HttpId /*id*/) override {}
     // Answers the oldest waiting request.
     void answer(std::string const& body, std::uint16_t status = 200) {
-        auto& asked = all.at(answered++);
-        asked.callbacks.head({status, {}});
-        asked.callbacks.data(body);
-        asked.callbacks.done(std::nullopt);
+        auto& exchange = all.at(answered++);
+        exchange.callbacks.head({status, {}});
+        exchange.callbacks.data(body);
+        exchange.callbacks.done(std::nullopt);
     }
     void break_off() { all.at(answered++).callbacks.done(port::HttpFailure{}); }
     [[nodiscard]] std::size_t waiting() const { return all.size() - answered; }
 
-    struct Asked {
+    struct Exchange {
         port::HttpRequest request;
         port::HttpCallbacks callbacks;
     };
-    std::deque<Asked> all;
+    std::deque<Exchange> all;
     std::size_t answered = 0;
 };
 

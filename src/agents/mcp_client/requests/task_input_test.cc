@@ -80,16 +80,16 @@ TEST_F(McpTaskInput, Requests_AreAskedOneByOneAndUpdateTheTask) {
 TEST_F(McpTaskInput, Sampling_IsAnsweredByTheModel) {
     connect_extension();
     auto const first = poll("t1");
-    std::string const asked =
+    std::string const input_request =
         R"("k":{"method":"sampling/createMessage","params":)" + samples() + "}";
-    processes.answer("tasks/get", needs(asked));
+    processes.answer("tasks/get", needs(input_request));
     EXPECT_TRUE(results.back().contains("[user] Hi?")) << results.back();
     auto const answered = go_on(true);
     ASSERT_EQ(questions.size(), 1U);
     model_done(agent::Reply{.text = "Hello.", .calls = {}, .usage = {}});
     EXPECT_EQ(results.back(), "waits for task t1");
     auto const second = poll("t1");
-    processes.answer("tasks/get", needs(asked));
+    processes.answer("tasks/get", needs(input_request));
     EXPECT_TRUE(last_line().contains(R"("inputResponses":{"k":{"role":"assistant")"))
         << last_line();
 }

@@ -90,9 +90,9 @@ protected:
         callbacks.done(std::nullopt);
         loop.run();
     }
-    [[nodiscard]] port::HttpRequest const& asked() { return http.all.back().request; }
+    [[nodiscard]] port::HttpRequest const& last_request() { return http.all.back().request; }
     [[nodiscard]] std::string authorization() {
-        for (auto const& each : asked().headers)
+        for (auto const& each : last_request().headers)
             if (each.name == "Authorization") return each.value;
         return "";
     }
@@ -114,19 +114,19 @@ TEST_F(McpTokens, Challenge_FetchesATokenAndRepeatsTheRequest) {
     connection.start();
     EXPECT_EQ(authorization(), "");
     reply(401, "");
-    EXPECT_TRUE(asked().url.ends_with("/.well-known/oauth-protected-resource/a/mcp"));
+    EXPECT_TRUE(last_request().url.ends_with("/.well-known/oauth-protected-resource/a/mcp"));
     reply(404, "");
     reply(200, resource_metadata());
     reply(404, "<html>");
     reply(200, issuer_metadata());
-    EXPECT_EQ(asked().body,
+    EXPECT_EQ(last_request().body,
               "grant_type=client_credentials&resource=https%3A%2F%2Fmcp.example%2Fa%2Fmcp"
               "&scope=a%20b");
     EXPECT_EQ(authorization(), "Basic bWU6czNjcmV0");
-    EXPECT_EQ(asked().redirects_max, 0U);
+    EXPECT_EQ(last_request().redirects_max, 0U);
     reply(200, R"({"access_token":"t1","token_type":"bearer","expires_in":600})");
     EXPECT_EQ(authorization(), "Bearer t1");
-    EXPECT_TRUE(asked().body.contains(R"("method":"initialize")"));
+    EXPECT_TRUE(last_request().body.contains(R"("method":"initialize")"));
     EXPECT_TRUE(warnings.empty());
 }
 
@@ -136,10 +136,10 @@ TEST_F(McpTokens, Token_ThatEnds_IsReplacedBefore) {
     EXPECT_EQ(authorization(), "Bearer t1");
     clock.time += Duration(570'000);
     auto const again = call();
-    EXPECT_TRUE(asked().url.contains("oauth-protected-resource"));
+    EXPECT_TRUE(last_request().url.contains("oauth-protected-resource"));
     give("t2");
     EXPECT_EQ(authorization(), "Bearer t2");
-    EXPECT_TRUE(asked().body.contains("tools/call"));
+    EXPECT_TRUE(last_request().body.contains("tools/call"));
 }
 
 TEST_F(McpTokens, RefusedToken_IsReplacedOnce) {
@@ -158,7 +158,7 @@ TEST_F(McpTokens, CallThatIsStoppedMeanwhile_IsNotSent) {
     reply(401, "");
     stop();
     give("t2");
-    EXPECT_FALSE(asked().body.contains("tools/call")) << asked().body;
+    EXPECT_FALSE(last_request().body.contains("tools/call")) << last_request().body;
 }
 
 TEST_F(McpTokens, SecretInTheBody_IfTheIssuerWantsIt) {
@@ -168,7 +168,7 @@ TEST_F(McpTokens, SecretInTheBody_IfTheIssuerWantsIt) {
     reply(200,
           issuer_metadata(R"(,"token_endpoint_auth_methods_supported":["client_secret_post"])"));
     EXPECT_EQ(authorization(), "");
-    EXPECT_TRUE(asked().body.ends_with("&client_id=me&client_secret=s3cret"));
+    EXPECT_TRUE(last_request().body.ends_with("&client_id=me&client_secret=s3cret"));
 }
 
 TEST_F(McpTokens, Failures_AreNamedWithoutSecrets) {

@@ -15,8 +15,8 @@ using namespace session;
 
 Json body(std::vector<ViewMessage> messages, RequestSettings settings = {.model = "m"},
           std::vector<agent::ToolDeclaration> tools = {}, std::string instructions = "") {
-    return asked(OpenAiChat(settings), std::move(messages), std::move(tools),
-                 std::move(instructions));
+    return request_body(OpenAiChat(settings), std::move(messages), std::move(tools),
+                        std::move(instructions));
 }
 std::string messages(std::vector<ViewMessage> view) {
     return std::string(json::View(body(std::move(view)))["messages"].raw());
