@@ -27,7 +27,7 @@ protected:
         headers.emplace_back(std::move(name), std::move(value));
         return request(std::move(headers), std::move(path));
     }
-    std::string said(HttpRequest const& head) {
+    std::string result_of(HttpRequest const& head) {
         auto const error = gate.refuse(head);
         return error ? std::string(info(error->code).text) : "in";
     }
@@ -45,57 +45,57 @@ protected:
 TEST_F(GateTest, LoopbackNamesAndAllowedHosts_AreServed) {
     for (std::string const host : {"127.0.0.1:3676", "localhost:3676", "LOCALHOST:3676",
                                    "[::1]:3676", "dm.example.org", "DM.example.org"}) {
-        EXPECT_EQ(said(good("host", host)), "in") << host;
+        EXPECT_EQ(result_of(good("host", host)), "in") << host;
     }
     for (std::string const host :
          {"", "127.0.0.1", "127.0.0.1:80", "evil.example.org", "localhost.evil.org:3676",
           "dm.example.org.evil.org", "127.0.0.2:3676"}) {
-        EXPECT_EQ(said(good("host", host)), "wrong_host") << host;
+        EXPECT_EQ(result_of(good("host", host)), "wrong_host") << host;
     }
 }
 
 TEST_F(GateTest, ChangedOptions_AreUsedByTheNextRequest) {
-    EXPECT_EQ(said(good("host", "new.example.org")), "wrong_host");
-    EXPECT_EQ(said(good("origin", "https://new.example.org")), "origin_refused");
+    EXPECT_EQ(result_of(good("host", "new.example.org")), "wrong_host");
+    EXPECT_EQ(result_of(good("origin", "https://new.example.org")), "origin_refused");
     gate.apply({.tokens = {},
                 .allowed_hosts = {"NEW.example.org"},
                 .allowed_origins = {"https://new.example.org"},
                 .failed_auth_per_address_per_s = 1});
-    EXPECT_EQ(said(good("host", "new.example.org")), "in") << "tokens stay";
-    EXPECT_EQ(said(good("origin", "https://new.example.org")), "in");
-    EXPECT_EQ(said(good("host", "127.0.0.1:3676")), "in") << "so does the port";
-    EXPECT_EQ(said(good("host", "dm.example.org")), "wrong_host");
-    EXPECT_EQ(said(good("origin", "https://page.example.org")), "origin_refused");
-    EXPECT_EQ(said(good("authorization", "Bearer wrong")), "unauthenticated");
-    EXPECT_EQ(said(good("authorization", "Bearer wrong")), "rate_limited");
+    EXPECT_EQ(result_of(good("host", "new.example.org")), "in") << "tokens stay";
+    EXPECT_EQ(result_of(good("origin", "https://new.example.org")), "in");
+    EXPECT_EQ(result_of(good("host", "127.0.0.1:3676")), "in") << "so does the port";
+    EXPECT_EQ(result_of(good("host", "dm.example.org")), "wrong_host");
+    EXPECT_EQ(result_of(good("origin", "https://page.example.org")), "origin_refused");
+    EXPECT_EQ(result_of(good("authorization", "Bearer wrong")), "unauthenticated");
+    EXPECT_EQ(result_of(good("authorization", "Bearer wrong")), "rate_limited");
 }
 
 TEST_F(GateTest, Port80_NameWithoutPort_IsServed) {
     gate.set_port(80);
-    EXPECT_EQ(said(good("host", "localhost")), "in");
-    EXPECT_EQ(said(good("host", "localhost:3676")), "wrong_host");
+    EXPECT_EQ(result_of(good("host", "localhost")), "in");
+    EXPECT_EQ(result_of(good("host", "localhost:3676")), "wrong_host");
 }
 
 TEST_F(GateTest, OtherOrigin_IsRefused) {
     for (std::string const origin :
          {"http://127.0.0.1:3676", "http://localhost:3676", "https://page.example.org"}) {
-        EXPECT_EQ(said(good("origin", origin)), "in") << origin;
+        EXPECT_EQ(result_of(good("origin", origin)), "in") << origin;
     }
     for (std::string const origin :
          {"null", "https://evil.org", "http://localhost", "https://page.example.org.evil.org",
           "http://page.example.org", "https://page.example.org/"}) {
-        EXPECT_EQ(said(good("origin", origin)), "origin_refused") << origin;
+        EXPECT_EQ(result_of(good("origin", origin)), "origin_refused") << origin;
     }
 }
 
 TEST_F(GateTest, OwnOrigin_SchemeOfTheConnection_Taken) {
     HttpRequest over_tls = good("origin", "https://localhost:3676");
-    EXPECT_EQ(said(over_tls), "origin_refused") << "plain HTTP has no https page";
+    EXPECT_EQ(result_of(over_tls), "origin_refused") << "plain HTTP has no https page";
     over_tls.secure = true;
-    EXPECT_EQ(said(over_tls), "in");
+    EXPECT_EQ(result_of(over_tls), "in");
     HttpRequest plain_page = good("origin", "http://localhost:3676");
     plain_page.secure = true;
-    EXPECT_EQ(said(plain_page), "origin_refused");
+    EXPECT_EQ(result_of(plain_page), "origin_refused");
 }
 
 class CookieTest : public GateTest {
@@ -142,14 +142,14 @@ TEST_F(CookieTest, TwoDifferentCookies_NoneCounts) {
 }
 
 TEST_F(GateTest, Token_NamesTheActor) {
-    EXPECT_EQ(said(good("authorization", "Bearer s3cret")), "in");
-    EXPECT_EQ(said(good("authorization", "bearer other")), "in");
+    EXPECT_EQ(result_of(good("authorization", "Bearer s3cret")), "in");
+    EXPECT_EQ(result_of(good("authorization", "bearer other")), "in");
     EXPECT_EQ(gate.actor(good()), (session::Actor{session::ActorType::token, "alice"}));
     EXPECT_EQ(gate.actor(good("authorization", "BEARER other")).name, "bob");
     for (std::string const value :
          {"", "Bearer", "Bearer ", "s3cret", "Basic s3cret", "Bearer s3cre", "Bearer s3cret2",
           "Bearer  s3cret", "Bearer S3CRET"}) {
-        EXPECT_EQ(said(good("authorization", value)), "unauthenticated") << value;
+        EXPECT_EQ(result_of(good("authorization", value)), "unauthenticated") << value;
         loop.advance(Duration(1'000));
     }
     EXPECT_EQ(gate.actor(good("authorization", "")), session::Actor());
@@ -157,17 +157,17 @@ TEST_F(GateTest, Token_NamesTheActor) {
 
 TEST_F(GateTest, Health_NeedsAllowedHostButNoToken) {
     for (std::string const path : {"/healthz", "/readyz"}) {
-        EXPECT_EQ(said(good("authorization", "", path)), "in");
-        EXPECT_EQ(said(request({{"host", "evil.org"}}, path)), "wrong_host");
+        EXPECT_EQ(result_of(good("authorization", "", path)), "in");
+        EXPECT_EQ(result_of(request({{"host", "evil.org"}}, path)), "wrong_host");
     }
-    EXPECT_EQ(said(good("authorization", "", "/healthz/")), "unauthenticated");
+    EXPECT_EQ(result_of(good("authorization", "", "/healthz/")), "unauthenticated");
 }
 
 TEST_F(GateTest, Body_MustBeJson) {
     auto const with = [&](std::string const& type, std::string const& length) {
         HttpRequest head = good("content-type", type);
         head.headers.emplace_back("content-length", length);
-        return said(head);
+        return result_of(head);
     };
     for (std::string const type :
          {"application/json", "application/json; charset=utf-8", "Application/JSON",
@@ -179,33 +179,33 @@ TEST_F(GateTest, Body_MustBeJson) {
         EXPECT_EQ(with(type, "2"), "unsupported_media_type") << type;
         EXPECT_EQ(with(type, "0"), "in") << type;
     }
-    EXPECT_EQ(said(good("transfer-encoding", "chunked")), "unsupported_media_type");
+    EXPECT_EQ(result_of(good("transfer-encoding", "chunked")), "unsupported_media_type");
 }
 
 TEST_F(GateTest, FailedTokens_CountedByAddressAndSecond) {
     HttpRequest const bad = good("authorization", "Bearer wrong");
-    for (int i = 0; i < 10; ++i) EXPECT_EQ(said(bad), "unauthenticated");
-    EXPECT_EQ(said(bad), "rate_limited");
-    EXPECT_EQ(said(good()), "in");  // bad tokens do not affect a good one
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(result_of(bad), "unauthenticated");
+    EXPECT_EQ(result_of(bad), "rate_limited");
+    EXPECT_EQ(result_of(good()), "in");  // bad tokens do not affect a good one
     HttpRequest other = bad;
     other.peer_address = "192.0.2.8";
-    EXPECT_EQ(said(other), "unauthenticated");
+    EXPECT_EQ(result_of(other), "unauthenticated");
     auto const error = gate.refuse(bad);
     EXPECT_EQ(error->retry_after_ms, 1'000);
     loop.advance(Duration(1'000));
-    EXPECT_EQ(said(bad), "unauthenticated");
+    EXPECT_EQ(result_of(bad), "unauthenticated");
 }
 
 TEST_F(GateTest, FailedTokens_OneNetworkOfIpv6_ShareACount) {
     HttpRequest bad = good("authorization", "Bearer wrong");
     for (int i = 0; i < 10; ++i) {
         bad.peer_address = "2001:db8:1:2::" + std::to_string(i + 1);
-        EXPECT_EQ(said(bad), "unauthenticated");
+        EXPECT_EQ(result_of(bad), "unauthenticated");
     }
     bad.peer_address = "2001:db8:1:2:ffff:ffff:ffff:ffff";
-    EXPECT_EQ(said(bad), "rate_limited");
+    EXPECT_EQ(result_of(bad), "rate_limited");
     bad.peer_address = "2001:db8:1:3::1";
-    EXPECT_EQ(said(bad), "unauthenticated");
+    EXPECT_EQ(result_of(bad), "unauthenticated");
 }
 
 TEST_F(GateTest, BadSignatures_OfOneAddress_Limited) {
@@ -283,7 +283,7 @@ TEST_F(CapabilityGateTest, Invalid_IsNotFoundAndCounted) {
     EXPECT_EQ(says(asks("POST", "/c/" + token + "x")), "not_found");
     EXPECT_EQ(says(asks("POST", "/c/")), "not_found");
     EXPECT_EQ(says(asks("POST", "/async-tool/result", "cap_x")), "unauthenticated");
-    EXPECT_EQ(said(asks("POST", "/c/" + token)), "not_found") << "a server without a key";
+    EXPECT_EQ(result_of(asks("POST", "/c/" + token)), "not_found") << "a server without a key";
     for (int i = 0; i < 10; ++i) (void)says(asks("POST", "/c/guess"));
     EXPECT_EQ(says(asks("POST", "/c/guess")), "rate_limited");
     EXPECT_EQ(says(asks("POST", "/c/" + token)), "in");

@@ -115,9 +115,9 @@ TEST_F(WebPageTest, View_NotSignedIn_RedirectsToTheSignIn) {
     HttpReply const reply = get("/sessions/ses_1/timeline", {}, false);
     EXPECT_EQ(reply.status, 303);
     EXPECT_EQ(header(reply, "Location"), "/sign-in?next=/sessions/ses_1/timeline");
-    HttpRequest asked = request("/sessions");
-    asked.query = {{"q", "a&b /<\"\r\n"}, {"state", "idle"}};
-    EXPECT_EQ(sign_in_path(asked),
+    HttpRequest sessions_request = request("/sessions");
+    sessions_request.query = {{"q", "a&b /<\"\r\n"}, {"state", "idle"}};
+    EXPECT_EQ(sign_in_path(sessions_request),
               "/sign-in?next=/sessions%3Fq%3Da%2526b%2520%252F%253C%2522%250D%250A%26state%3Didle");
     EXPECT_EQ(sign_in_path(request("/")), "/sign-in");
     // The name of another server is only text in a path here.

@@ -303,7 +303,7 @@ TEST_F(StreamsTest, Draft_ReaderJoinsInMidTurn_GetsItFromItsBeginning) {
 class StreamsElsewhereTest : public StreamsTest {
 protected:
     StreamsElsewhereTest()
-        : there(*runner, loop, [this](std::string_view text) { said.emplace_back(text); }) {}
+        : there(*runner, loop, [this](std::string_view text) { sent.emplace_back(text); }) {}
 
     std::shared_ptr<FakeStream> read_there(SessionId session) {
         auto const out = std::make_shared<FakeStream>();
@@ -320,27 +320,27 @@ protected:
         return {.of = of, .n = n, .offset = offset, .text = std::move(text)};
     }
     // How often this process asked for the draft from its beginning.
-    [[nodiscard]] std::size_t asked() const {
+    [[nodiscard]] std::size_t draft_requests() const {
         return static_cast<std::size_t>(std::ranges::count_if(
-            said, [](std::string const& text) { return text.starts_with("{\"again\""); }));
+            sent, [](std::string const& text) { return text.starts_with("{\"again\""); }));
     }
 
     Streams there;
-    std::vector<std::string> said;
+    std::vector<std::string> sent;
 };
 
 TEST_F(StreamsElsewhereTest, Pieces_ReachReadersAlsoThoseThatComeLater) {
     SessionId const session = new_session();
     (void)ask(session, prompt("please"));
     auto const reader = read_there(session);
-    EXPECT_EQ(asked(), 1U);
+    EXPECT_EQ(draft_requests(), 1U);
     receive(session, piece({1, 1, 1, 0}, 0, 0, "Hel"));
     EXPECT_EQ(draft_of(*reader->got.back()), "text@0:Hel ");
     receive(session, piece({1, 1, 1, 0}, 1, 3, "lo"));
     EXPECT_EQ(draft_of(*reader->got.back()), "text@3:lo ");
     auto const late = read_there(session);
     EXPECT_EQ(draft_of(*late->got.back()), "text@0:Hello ");
-    EXPECT_EQ(asked(), 1U) << "a second reader needs nothing more";
+    EXPECT_EQ(draft_requests(), 1U) << "a second reader needs nothing more";
 }
 
 TEST_F(StreamsElsewhereTest, PieceBeforeItsEvents_IsAskedForAfterThem) {
@@ -350,9 +350,9 @@ TEST_F(StreamsElsewhereTest, PieceBeforeItsEvents_IsAskedForAfterThem) {
     receive(session, piece({1, 1, 1, 0}, 0, 0, "Hel"));
     receive(session, piece({1, 1, 1, 0}, 1, 3, "lo"));
     EXPECT_EQ(reader->got.size(), before);
-    EXPECT_EQ(asked(), 1U);
+    EXPECT_EQ(draft_requests(), 1U);
     (void)ask(session, prompt("please"));
-    EXPECT_EQ(asked(), 2U);
+    EXPECT_EQ(draft_requests(), 2U);
     receive(session, piece({1, 1, 1, 0}, 0, 0, "Hello"));
     EXPECT_EQ(draft_of(*reader->got.back()), "text@0:Hello ");
 }
@@ -364,7 +364,7 @@ TEST_F(StreamsElsewhereTest, PieceOfAnEarlierRequest_IsNotSent) {
     auto const before = reader->got.size();
     receive(session, piece({1, 1, 0, 0}, 0, 0, "old"));
     EXPECT_EQ(reader->got.size(), before);
-    EXPECT_EQ(asked(), 1U);
+    EXPECT_EQ(draft_requests(), 1U);
 }
 
 TEST_F(StreamsElsewhereTest, NobodyReads_PieceIsDropped) {

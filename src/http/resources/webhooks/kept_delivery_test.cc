@@ -31,7 +31,7 @@ protected:
     std::string keep() {
         begin_keep();
         loop.run();
-        return said;
+        return result;
     }
     // Sets `said` to the outcome when the loop has run.
     void begin_keep() {
@@ -44,9 +44,9 @@ protected:
         row.reference = "4711";
         row.body = R"({"run":"4711","output":"green"})";
         key = row.delivery.key;
-        said.clear();
+        result.clear();
         api.webhooks().keep(std::move(row), [this](Result<void> kept) {
-            said = kept ? "kept" : std::string(info(kept.error().code).text);
+            result = kept ? "kept" : std::string(info(kept.error().code).text);
         });
     }
     // Creates a session that runs a tool, or asks the gates of its call first.
@@ -97,7 +97,7 @@ protected:
              clock,
              {{.id = "ci", .secrets = {"s"}, .external_ref = "/run", .output = "/output"}}}};
     Bits128 key{};
-    std::string said;
+    std::string result;
 };
 
 TEST_F(KeptDelivery, CallOfItsReference_TakesIt) {
@@ -113,7 +113,7 @@ TEST_F(KeptDelivery, CallPausedDuringTheWrite_TakesIt) {
     begin_keep();
     effects.finish(under_the_reference());
     loop.run();
-    EXPECT_EQ(said, "kept");
+    EXPECT_EQ(result, "kept");
     EXPECT_FALSE(waits(session));
     EXPECT_FALSE(api.webhooks().keeps(key)) << "it is used";
 }
