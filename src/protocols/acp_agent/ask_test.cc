@@ -5,7 +5,7 @@
 namespace dormouse::acp_agent {
 namespace {
 
-AcpAsk asked(std::string const& more, bool forms = false, bool of_doubt = false) {
+AcpAsk ask_of(std::string const& more, bool forms = false, bool of_doubt = false) {
     std::string const call =
         R"({"id":"pnd_1","callID":"call_1","tool":"t","input":{},)"
         R"("inputDigest":"sha256:x","reason":"elicitation","message":"Where?",)" +
@@ -28,19 +28,19 @@ std::string text(AcpAsk const& ask, std::string const& answer) {
 }
 
 TEST(AcpAsk, Way_FitsWhatTheEditorCanShow) {
-    EXPECT_EQ(asked(region, true).choice, AcpChoice::form);
-    EXPECT_EQ(asked(region).choice, AcpChoice::choices);
-    EXPECT_EQ(asked(name).choice, AcpChoice::words);
-    EXPECT_EQ(asked(two).choice, AcpChoice::words);
-    EXPECT_EQ(asked(R"("form":null)").choice, AcpChoice::allow);
-    EXPECT_EQ(asked(R"("form":null)", false, true).choice, AcpChoice::choices);
+    EXPECT_EQ(ask_of(region, true).choice, AcpChoice::form);
+    EXPECT_EQ(ask_of(region).choice, AcpChoice::choices);
+    EXPECT_EQ(ask_of(name).choice, AcpChoice::words);
+    EXPECT_EQ(ask_of(two).choice, AcpChoice::words);
+    EXPECT_EQ(ask_of(R"("form":null)").choice, AcpChoice::allow);
+    EXPECT_EQ(ask_of(R"("form":null)", false, true).choice, AcpChoice::choices);
     EXPECT_EQ(
-        asked(R"("form":{"type":"object","properties":{"a":{"type":"object"}}})", true).choice,
+        ask_of(R"("form":{"type":"object","properties":{"a":{"type":"object"}}})", true).choice,
         AcpChoice::words);
 }
 
 TEST(AcpAsk, Choice_BecomesTheContent) {
-    AcpAsk const ask = asked(region);
+    AcpAsk const ask = ask_of(region);
     std::string const call = R"({"callID":"call_1","tool":"t","input":{}})";
     AcpQuestion const question = acp_question(ask, json::View(call));
     EXPECT_EQ(question.method, "session/request_permission");
@@ -55,7 +55,7 @@ TEST(AcpAsk, Choice_BecomesTheContent) {
 }
 
 TEST(AcpAsk, Form_IsAcceptedDeclinedOrCancelled) {
-    AcpAsk const ask = asked(two, true);
+    AcpAsk const ask = ask_of(two, true);
     std::string const call = R"({"callID":"call_1","tool":"t"})";
     EXPECT_EQ(acp_question(ask, json::View(call)).method, "elicitation/create");
     EXPECT_EQ(text(ask, R"({"action":"accept","content":{"a":"x","b":1}})"),
@@ -66,7 +66,7 @@ TEST(AcpAsk, Form_IsAcceptedDeclinedOrCancelled) {
 
 TEST(AcpAsk, Text_BecomesTheContentIfItFits) {
     auto const content = [](std::string const& form, std::string const& words) {
-        auto const body = acp_decision_in_words(asked(form), words);
+        auto const body = acp_decision_in_words(ask_of(form), words);
         return body ? std::string(json::View(*body)["content"].raw()) : body.error();
     };
     EXPECT_EQ(content(name, "Ann \"B\""), R"({"name":"Ann \"B\""})");
@@ -74,7 +74,7 @@ TEST(AcpAsk, Text_BecomesTheContentIfItFits) {
     EXPECT_EQ(content(count, "seven"), "The answer must be JSON of type integer.");
     EXPECT_EQ(content(two, R"({"a":"x","b":2})"), R"({"a":"x","b":2})");
     EXPECT_NE(content(two, "x").find("JSON object"), std::string::npos);
-    EXPECT_NE(acp_words_of(asked(two)).find("\"b\", number"), std::string::npos);
+    EXPECT_NE(acp_words_of(ask_of(two)).find("\"b\", number"), std::string::npos);
 }
 
 }  // namespace

@@ -61,9 +61,9 @@ TEST_F(Updates, OwnMessage_IsReportedOnlyInAReplay) {
 }
 
 TEST_F(Updates, Approval_IsOpenUntilSettled) {
-    auto const asked = on_event("gate_asked", R"({"callID":"call_1","pendingID":"p1","gate":"g",)"
-                                              R"("reason":"approval","message":"Sure?"})");
-    EXPECT_EQ(asked.asked, std::vector<std::string>{"p1"});
+    auto const update = on_event("gate_asked", R"({"callID":"call_1","pendingID":"p1","gate":"g",)"
+                                               R"("reason":"approval","message":"Sure?"})");
+    EXPECT_EQ(update.asked, std::vector<std::string>{"p1"});
     EXPECT_EQ(updates_.approvals(), std::vector<std::string>{"p1"});
     auto const allowed = on_event(
         "submitted", R"({"callID":"call_1","pendingID":"p1","decision":{"approved":true}})");
@@ -166,11 +166,11 @@ TEST_F(Updates, ExternalAgent_MessagesToolsAndPlanAreReportedOnce) {
 }
 
 TEST_F(Updates, Permission_IsAskedUntilDecided) {
-    auto const asked =
+    auto const update =
         on_event("agent_asked", R"({"callID":"call_1","pendingID":"pnd_1","reason":)"
                                 R"("approval","call":{"tool":"acp:execute","input":{}}})");
-    EXPECT_EQ(asked.asked, std::vector<std::string>{"pnd_1"});
-    EXPECT_EQ(json::View(asked.updates.at(0))["sessionUpdate"].string_or(""), "tool_call");
+    EXPECT_EQ(update.asked, std::vector<std::string>{"pnd_1"});
+    EXPECT_EQ(json::View(update.updates.at(0))["sessionUpdate"].string_or(""), "tool_call");
     auto const decided =
         on_event("submitted", R"({"callID":"call_1","pendingID":"pnd_1","decision":)"
                               R"({"approved":true}})");
@@ -182,12 +182,12 @@ TEST_F(Updates, Permission_KnownToolCall_IsShownOnceUnderItsId) {
     (void)on_event("agent_update",
                    R"({"kind":"tool","toolCallID":"t1","messageID":"msg_3",)"
                    R"("status":"pending","title":"bash","body":{"kind":"execute"}})");
-    auto const asked = on_event(
+    auto const update = on_event(
         "agent_asked", R"({"callID":"call_1","pendingID":"pnd_1","reason":"approval",)"
                        R"("message":"ls -l","call":{"tool":"acp:execute","modelID":"t1"}})");
-    ASSERT_EQ(asked.updates.size(), 1U);
-    EXPECT_EQ(json::View(asked.updates[0])["sessionUpdate"].string_or(""), "tool_call_update");
-    EXPECT_EQ(json::View(asked.updates[0])["toolCallId"].string_or(""), "t1");
+    ASSERT_EQ(update.updates.size(), 1U);
+    EXPECT_EQ(json::View(update.updates[0])["sessionUpdate"].string_or(""), "tool_call_update");
+    EXPECT_EQ(json::View(update.updates[0])["toolCallId"].string_or(""), "t1");
     auto const denied =
         on_event("submitted", R"({"callID":"call_1","pendingID":"pnd_1","decision":)"
                               R"({"approved":false}})");
@@ -196,10 +196,10 @@ TEST_F(Updates, Permission_KnownToolCall_IsShownOnceUnderItsId) {
 }
 
 TEST_F(Updates, Permission_UnknownToolCall_IsShownWithTitleAndKind) {
-    auto const asked = on_event(
+    auto const update = on_event(
         "agent_asked", R"({"callID":"call_1","pendingID":"pnd_1","reason":"approval",)"
                        R"("message":"ls -l","call":{"tool":"acp:execute","modelID":"t1"}})");
-    json::View const shown(asked.updates.at(0));
+    json::View const shown(update.updates.at(0));
     EXPECT_EQ(shown["toolCallId"].string_or(""), "t1");
     EXPECT_EQ(shown["title"].string_or(""), "ls -l");
     EXPECT_EQ(shown["kind"].string_or(""), "execute");
@@ -211,11 +211,11 @@ TEST_F(Updates, Permission_UnknownToolCall_IsShownWithTitleAndKind) {
 }
 
 TEST_F(Updates, Budget_IsAskedAndSettled) {
-    auto const asked =
+    auto const update =
         on_event("budget_reached", R"({"callID":"call_2","pendingID":"pnd_2","reason":"budget",)"
                                    R"("message":"Raise it?","call":{"tool":"budget","input":{}}})");
-    EXPECT_EQ(asked.asked, std::vector<std::string>{"pnd_2"});
-    EXPECT_EQ(json::View(asked.updates.at(0))["title"].string_or(""), "Raise it?");
+    EXPECT_EQ(update.asked, std::vector<std::string>{"pnd_2"});
+    EXPECT_EQ(json::View(update.updates.at(0))["title"].string_or(""), "Raise it?");
     auto const decided =
         on_event("submitted", R"({"callID":"call_2","pendingID":"pnd_2","decision":)"
                               R"({"approved":true}})");

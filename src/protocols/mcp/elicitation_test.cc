@@ -26,7 +26,7 @@ protected:
     Elicitation() {
         auto access = std::make_shared<ApiAccess>();
         access->ask = [this](ApiRequest request, ApiDone done) {
-            asked.push_back(std::move(request));
+            requests.push_back(std::move(request));
             open.push_back(std::move(done));
         };
         api = access;
@@ -50,14 +50,14 @@ protected:
         };
     }
     void take(std::string_view call, std::string_view response) {
-        asked.clear();
+        requests.clear();
         take_elicited(api, json::View(call), json::View(response), taken());
     }
 
     ApiPtr api;
     TicketPtr ticket = std::make_shared<Ticket>();
     std::vector<std::string> sent;
-    std::vector<ApiRequest> asked;
+    std::vector<ApiRequest> requests;
     std::deque<ApiDone> open;
     std::optional<rpc::Fault> wrong;
     bool is_taken = false;
@@ -65,16 +65,16 @@ protected:
 
 TEST_F(Elicitation, Accept_OfForm_SettlesAsItSays) {
     take(approval, R"({"action":"accept","content":{"approved":false,"reason":"no"}})");
-    EXPECT_EQ(asked[0].target, "/async-tool/progress");
+    EXPECT_EQ(requests[0].target, "/async-tool/progress");
     answer(json("{}"));
-    EXPECT_EQ(asked[1].target, "/async-tool/decision");
-    EXPECT_EQ(asked[1].body.text(),
+    EXPECT_EQ(requests[1].target, "/async-tool/decision");
+    EXPECT_EQ(requests[1].body.text(),
               R"({"pendingID":"pnd_1","approved":false,"inputDigest":"sha256:d","reason":"no"})");
     answer(json("{}"));
     EXPECT_TRUE(is_taken && !wrong);
     take(question, R"({"action":"accept","content":{"answer":"eu"}})");
     answer(json("{}"));
-    EXPECT_EQ(asked[1].body.text(), R"({"pendingID":"pnd_1","result":{"output":"eu"}})");
+    EXPECT_EQ(requests[1].body.text(), R"({"pendingID":"pnd_1","result":{"output":"eu"}})");
     answer(json("{}"));
     EXPECT_TRUE(is_taken && !wrong);
 }
@@ -82,16 +82,16 @@ TEST_F(Elicitation, Accept_OfForm_SettlesAsItSays) {
 TEST_F(Elicitation, DeclineAndCancel_AreMapped) {
     take(approval, R"({"action":"decline"})");
     answer(json("{}"));
-    EXPECT_EQ(asked[1].target, "/async-tool/decision");
+    EXPECT_EQ(requests[1].target, "/async-tool/decision");
     answer(json("{}"));
     take(question, R"({"action":"decline"})");
     answer(json("{}"));
-    EXPECT_EQ(asked[1].method, "DELETE");
+    EXPECT_EQ(requests[1].method, "DELETE");
     answer(json("{}"));
     for (auto const* const nothing : {R"({"action":"cancel"})", R"({"action":"accept"})"}) {
         take(question, nothing);
         answer(json("{}"));
-        EXPECT_EQ(asked.size(), 1);
+        EXPECT_EQ(requests.size(), 1);
         EXPECT_TRUE(is_taken && !wrong);
     }
 }
@@ -102,7 +102,7 @@ TEST_F(Elicitation, Response_ThatDoesNotFit_ChangesNothing) {
           R"({"action":"accept","content":{"approved":"true"}})", R"({"action":1})", "{}", "3"}) {
         take(approval, bad);
         EXPECT_TRUE(wrong) << bad;
-        EXPECT_TRUE(asked.empty());
+        EXPECT_TRUE(requests.empty());
     }
 }
 
@@ -153,7 +153,7 @@ TEST_F(Elicitation, Message_OfAnotherToken_IsRefused) {
                          .result = Json::trusted(R"({"action":"cancel"})")};
     take_elicited(api, message, taken());
     answer(json(R"({"name":"bob"})"));
-    EXPECT_EQ(asked[1].target, "/api/pending/pnd_1?view=inbox");
+    EXPECT_EQ(requests[1].target, "/api/pending/pnd_1?view=inbox");
     answer(json(approval));
     EXPECT_EQ(wrong->code, rpc::code::invalid_params);
     message.result = Json();
@@ -161,7 +161,7 @@ TEST_F(Elicitation, Message_OfAnotherToken_IsRefused) {
     take_elicited(api, message, taken());
     answer(json(R"({"name":"ann"})"));
     answer(json(approval));
-    EXPECT_TRUE(asked.back().body.text().contains(R"({"elicitation":"cancel"})"));
+    EXPECT_TRUE(requests.back().body.text().contains(R"({"elicitation":"cancel"})"));
 }
 
 TEST_F(Elicitation, Capability_WithoutModes_MeansForms) {

@@ -16,7 +16,7 @@ protected:
     explicit Gateway(std::vector<std::string> servers = {"s"}) {
         auto access = std::make_shared<ApiAccess>();
         access->ask = [this](ApiRequest request, ApiDone done) {
-            asked.push_back(std::move(request));
+            requests.push_back(std::move(request));
             open.push_back(std::move(done));
         };
         access->now = [] { return Time{}; };
@@ -47,7 +47,7 @@ protected:
         R"({"items":[{"name":"mcp:s:rm","description":"d","inputSchema":{"type":"object"}},)"
         R"({"name":"mcp:t:rm","inputSchema":{"type":"object"}},{"name":"deploy"}]})";
     TicketPtr ticket = std::make_shared<Ticket>();
-    std::vector<ApiRequest> asked;
+    std::vector<ApiRequest> requests;
     std::deque<ApiDone> open;
     std::optional<Face::Answer> result;
     std::shared_ptr<Face> face;
@@ -74,18 +74,18 @@ TEST_F(TwoServers, Tools_OfSeveralServers_HaveThePrefix) {
 
 TEST_F(Gateway, Call_ThatSleeps_WaitsForItsPendingCall) {
     call();
-    EXPECT_EQ(json::View(asked[1].body).at_pointer("/prompt/text").string_or(""),
+    EXPECT_EQ(json::View(requests[1].body).at_pointer("/prompt/text").string_or(""),
               R"({"tool":"mcp:s:rm","input":{"a":1}})");
-    EXPECT_EQ(asked.back().target, "/api/sessions/ses_1?wait=1");
+    EXPECT_EQ(requests.back().target, "/api/sessions/ses_1?wait=1");
     answer(R"({"lastTurn":null,"activity":{"type":"waiting_async","pendingID":"pnd_1"}})");
-    EXPECT_EQ(asked.back().target, "/api/pending/pnd_1?wait=1");
+    EXPECT_EQ(requests.back().target, "/api/pending/pnd_1?wait=1");
     answer(R"({"status":"completed"})");
     answer(R"({"lastTurn":null,"activity":{"type":"busy"}})");
     answer(R"({"lastTurn":{"id":"trn_1"},"activity":{"type":"idle"}})");
-    EXPECT_EQ(asked.back().target, "/api/sessions/ses_1/messages?limit=20");
+    EXPECT_EQ(requests.back().target, "/api/sessions/ses_1/messages?limit=20");
     answer(
         R"({"items":[{"parts":[{"type":"tool","state":{"status":"completed","output":"ok"}}]}]})");
-    EXPECT_EQ(asked.back().target, "/api/sessions/ses_1/end");
+    EXPECT_EQ(requests.back().target, "/api/sessions/ses_1/end");
     EXPECT_EQ(text(), R"({"content":[{"type":"text","text":"ok"}],"isError":false})");
 }
 
@@ -93,7 +93,7 @@ TEST_F(Gateway, Call_ThatIsWithdrawn_EndsItsSession) {
     call();
     ticket->cancelled = true;
     answer(R"({"lastTurn":null,"activity":{"type":"waiting_async","pendingID":"pnd_1"}})");
-    EXPECT_EQ(asked.back().target, "/api/sessions/ses_1/end");
+    EXPECT_EQ(requests.back().target, "/api/sessions/ses_1/end");
     EXPECT_EQ(text(), "");
     answer("{}");
     EXPECT_TRUE(text().contains("cancelled"));

@@ -16,7 +16,7 @@ protected:
     OpenTools() {
         auto access = std::make_shared<ApiAccess>();
         access->ask = [this](ApiRequest request, ApiDone done) {
-            asked.push_back(std::move(request));
+            requests.push_back(std::move(request));
             open.push_back(std::move(done));
         };
         access->now = [this] { return now; };
@@ -51,7 +51,7 @@ protected:
 
     Time now{};
     TicketPtr ticket = std::make_shared<Ticket>();
-    std::vector<ApiRequest> asked;
+    std::vector<ApiRequest> requests;
     std::deque<ApiDone> open;
     std::optional<Face::Answer> answer_of_tool;
     std::shared_ptr<Face> face;
@@ -59,10 +59,10 @@ protected:
 
 TEST_F(OpenTools, Permission_Approved_AllowsTheInput) {
     ask_permission();
-    EXPECT_EQ(asked[0].target, "/api/pending?project=p");
-    EXPECT_EQ(asked[0].key, "mcp-approve-t1");
-    EXPECT_EQ(json::View(asked[0].body)["tool"].string_or(""), "Bash_tool");
-    EXPECT_EQ(asked[1].target, "/api/pending/pnd_1?wait=50");
+    EXPECT_EQ(requests[0].target, "/api/pending?project=p");
+    EXPECT_EQ(requests[0].key, "mcp-approve-t1");
+    EXPECT_EQ(json::View(requests[0].body)["tool"].string_or(""), "Bash_tool");
+    EXPECT_EQ(requests[1].target, "/api/pending/pnd_1?wait=50");
     answer(json(R"({"status":"waiting"})"));
     answer(json(R"({"status":"completed","reason":"approval","input":{"command":"ls"},)"
                 R"("decision":{"approved":true,"arguments":null}})"));
@@ -87,7 +87,7 @@ TEST_F(OpenTools, Permission_ClientLeaves_IsCancelled) {
     ask_permission();
     ticket->gone = [] { return true; };
     answer(json(R"({"status":"waiting"})"));
-    EXPECT_EQ(asked.back().method, "DELETE");
+    EXPECT_EQ(requests.back().method, "DELETE");
     EXPECT_EQ(text(), "");
     answer(json("{}"));
     EXPECT_TRUE(text().contains("withdrawn"));
@@ -104,10 +104,10 @@ TEST_F(OpenTools, Permission_ServerAway_WaitsOn) {
 TEST_F(OpenTools, Question_TimeOver_StillWaits) {
     call("ask_human", R"({"question":"Which?","wait":90000})");
     answer(json(R"({"pendingID":"pnd_1"})"));
-    EXPECT_EQ(asked[1].target, "/api/pending/pnd_1?wait=50");
+    EXPECT_EQ(requests[1].target, "/api/pending/pnd_1?wait=50");
     now += std::chrono::seconds(50);
     answer(json(R"({"id":"pnd_1","status":"waiting"})"));
-    EXPECT_EQ(asked[2].target, "/api/pending/pnd_1?wait=40");
+    EXPECT_EQ(requests[2].target, "/api/pending/pnd_1?wait=40");
     now += std::chrono::seconds(40);
     answer(json(R"({"id":"pnd_1","status":"waiting"})"));
     EXPECT_TRUE(text().contains("collect_answer again with id pnd_1"));
@@ -118,7 +118,7 @@ TEST_F(OpenTools, Arguments_OfOtherTypes_AreRefused) {
     EXPECT_TRUE(text().contains("input is invalid"));
     call("ask_human", R"({"question":")" + std::string(16'385, 'x') + R"("})");
     EXPECT_EQ(text(), "question must be at most 16384 bytes");
-    EXPECT_TRUE(asked.empty());
+    EXPECT_TRUE(requests.empty());
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ protected:
     TasksOfMcp() {
         auto access = std::make_shared<ApiAccess>();
         access->ask = [this](ApiRequest request, ApiDone done) {
-            asked.push_back(std::move(request));
+            requests.push_back(std::move(request));
             open.push_back(std::move(done));
         };
         access->now = [this] { return now; };
@@ -78,7 +78,7 @@ protected:
 
     Time now = from_ms(2'000);
     TicketPtr ticket = std::make_shared<Ticket>();
-    std::vector<ApiRequest> asked;
+    std::vector<ApiRequest> requests;
     std::deque<ApiDone> open;
     std::optional<Face::Answer> got;
     std::shared_ptr<Face> face;
@@ -94,7 +94,7 @@ TEST_F(TasksOfMcp, Create_TtlOfAnySize_IsBounded) {
              {"{}", task_ttl_default_ms}}) {
         call(task);
         answer(R"({"name":"ann"})");
-        json::View const body(asked.back().body);
+        json::View const body(requests.back().body);
         EXPECT_EQ(body["withinMs"].integer_or(0), ttl) << task;
         EXPECT_EQ(body["externalRef"].string_or(""), "mcp-task:ann");
         answer(R"({"pendingID":"pnd_1","call":)" + call_of("ann", "waiting") + "}");
@@ -114,7 +114,7 @@ TEST_F(TasksOfMcp, Create_BadArgumentsOrOtherTool_IsAFault) {
     EXPECT_EQ(why(), "question is missing");
     ask("tools/call", R"("name":"collect_answer","arguments":{"id":"x"},"task":{})");
     EXPECT_EQ(fault(), rpc::code::method_not_found);
-    EXPECT_TRUE(asked.empty());
+    EXPECT_TRUE(requests.empty());
     call("{}");
     answer(R"({"name":"ann"})");
     refuse("too_many_pending");
@@ -183,7 +183,7 @@ TEST_F(TasksOfMcp, Result_OfOpenTask_WaitsForTheOutcome) {
     ask_of("tasks/result", call_of("ann", "waiting"));
     EXPECT_FALSE(got);
     answer(call_of("ann", "waiting"));
-    EXPECT_EQ(asked.back().target, "/api/pending/pnd_1?wait=50");
+    EXPECT_EQ(requests.back().target, "/api/pending/pnd_1?wait=50");
     answer(call_of("ann", "completed", R"("reason":"user_input","result":{"output":"eu"})"));
     EXPECT_EQ(at("/content/0/text"), "eu");
     EXPECT_EQ(at("/_meta/io.modelcontextprotocol~1related-task/taskId"), "pnd_1");
@@ -195,11 +195,11 @@ TEST_F(TasksOfMcp, Result_OfOpenTask_WaitsForTheOutcome) {
 TEST_F(TasksOfMcp, Result_ServerAway_WaitsForIt) {
     ask("tasks/result", R"("taskId":"pnd_1")");
     refuse("away", true);
-    EXPECT_EQ(asked.back().target, "/api/me");
-    EXPECT_TRUE(asked.back().waits);
+    EXPECT_EQ(requests.back().target, "/api/me");
+    EXPECT_TRUE(requests.back().waits);
     answer(R"({"name":"ann"})");
     refuse("away", true);
-    EXPECT_EQ(asked.back().target, "/api/pending/pnd_1?view=inbox");
+    EXPECT_EQ(requests.back().target, "/api/pending/pnd_1?view=inbox");
     answer(call_of("ann", "completed", R"("reason":"user_input","result":{"output":"eu"})"));
     EXPECT_EQ(at("/content/0/text"), "eu");
     ask("tasks/result", R"("taskId":"pnd_1")");
@@ -217,7 +217,7 @@ TEST_F(TasksOfMcp, Cancel_SettledMeanwhile_IsRefusedInTheOldEra) {
     ask_of("tasks/cancel", call_of("ann", "completed"), true);
     EXPECT_EQ(at("/resultType"), "complete");
     ask_of("tasks/cancel", call_of("ann", "waiting"));
-    EXPECT_EQ(asked.back().method, "DELETE");
+    EXPECT_EQ(requests.back().method, "DELETE");
     refuse("conflict");
     answer(R"({"name":"ann"})");
     answer(call_of("ann", "completed"));
@@ -232,7 +232,7 @@ TEST_F(TasksOfMcp, Cancel_SettledMeanwhile_IsRefusedInTheOldEra) {
 TEST_F(TasksOfMcp, List_OfTheOwner_LeavesOutWhatIsOver) {
     ask("tasks/list", "");
     answer(R"({"name":"ann"})");
-    EXPECT_TRUE(asked.back().target.contains("externalRef=mcp-task%3Aann"));
+    EXPECT_TRUE(requests.back().target.contains("externalRef=mcp-task%3Aann"));
     now = from_ms(2'000);
     answer(R"({"items":[)" + call_of("ann", "waiting") + "," + call_of("bob", "waiting") + "," +
            call_of("ann", "expired") + R"(],"next":"pnd_0"})");
@@ -267,7 +267,7 @@ TEST_F(TasksOfMcp, Extension_Declared_GetsATaskUnlessItWaits) {
     EXPECT_EQ(at("/taskId"), "pnd_1");
     ask("tools/call", R"("name":"ask_human","arguments":{"question":"Which?","wait":1000},)" + meta,
         true);
-    EXPECT_EQ(asked.back().target, "/api/pending?project=p");
+    EXPECT_EQ(requests.back().target, "/api/pending?project=p");
 }
 
 }  // namespace

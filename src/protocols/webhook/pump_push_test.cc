@@ -31,8 +31,8 @@ protected:
                             EXPECT_EQ(id, "dev_1");
                             removed = true;
                         }};
-        out.waits = [this](PendingId const& asked, port::Fn<void(bool)> then) {
-            EXPECT_EQ(asked, pending);
+        out.waits = [this](PendingId const& pending_id, port::Fn<void(bool)> then) {
+            EXPECT_EQ(pending_id, pending);
             then(waits);
         };
         out.withdrawn = [this](port::OutboxRow const&) { ++withdrawn; };

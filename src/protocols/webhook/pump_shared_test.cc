@@ -19,7 +19,7 @@ protected:
             [this](std::vector<port::OutboxKey> keys, Time until,
                    port::Fn<void(std::vector<port::OutboxKey>)> use) {
                 EXPECT_EQ(until, clock.now() + Pump::claimed_for);
-                asked += keys.size();
+                queried += keys.size();
                 if (taken_by_another) keys.clear();
                 loop.post([keys, use = std::move(use)]() mutable { use(std::move(keys)); });
             },
@@ -43,7 +43,7 @@ protected:
 
     std::uint64_t share = 1;  // this process has the odd numbers
     bool taken_by_another = false;
-    std::size_t asked = 0;
+    std::size_t queried = 0;
     std::vector<std::string> programs;  // that were notified
     TestLoop loop;
     TestClock clock{loop};
@@ -56,24 +56,24 @@ protected:
 
 TEST_F(PumpShared, MessageOfItsShare_IsClaimedAndSent) {
     post(7);
-    EXPECT_EQ(asked, 1U);
+    EXPECT_EQ(queried, 1U);
     EXPECT_EQ(http.open.size(), 1U);
     pump.wake();
     loop.run();
-    EXPECT_EQ(asked, 1U) << "it is on its way";
+    EXPECT_EQ(queried, 1U) << "it is on its way";
 }
 
 TEST_F(PumpShared, MessageToAProgram_IsSentByItsNodeAlone) {
     post(7, "agent:coder@b", Letter::Kind::program);
-    EXPECT_EQ(asked, 0U);
+    EXPECT_EQ(queried, 0U);
     post(8, "agent:coder@a", Letter::Kind::program);
     EXPECT_EQ(programs, std::vector<std::string>{"agent:coder@a"});
-    EXPECT_EQ(asked, 1U);
+    EXPECT_EQ(queried, 1U);
 }
 
 TEST_F(PumpShared, MessageOfAnotherShare_IsSentOnceItIsOverdue) {
     post(8);
-    EXPECT_EQ(asked, 0U);
+    EXPECT_EQ(queried, 0U);
     loop.advance(Pump::overdue_after);
     pump.wake();
     loop.run();
@@ -83,7 +83,7 @@ TEST_F(PumpShared, MessageOfAnotherShare_IsSentOnceItIsOverdue) {
 TEST_F(PumpShared, MessageThatAnotherHasTaken_IsNotSent) {
     taken_by_another = true;
     post(7);
-    EXPECT_EQ(asked, 1U);
+    EXPECT_EQ(queried, 1U);
     EXPECT_TRUE(http.open.empty());
     taken_by_another = false;
     pump.wake();

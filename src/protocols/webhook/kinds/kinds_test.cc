@@ -10,7 +10,7 @@
 namespace dormouse::webhook {
 namespace {
 
-Notification asked() {
+Notification gate_question() {
     Notification out{.event = "gate_asked",
                      .reason = "approval",
                      .pending = "pnd_AAAAAAAAAAAAAAAAAAAAAA_2_1_x",
@@ -46,7 +46,7 @@ ServiceReply reply(NotifyKind kind, int status, std::string_view body, bool is_c
 }
 
 TEST(Kinds, SlackHook_GetsEscapedText) {
-    auto const made = request(NotifyKind::slack, asked());
+    auto const made = request(NotifyKind::slack, gate_question());
     EXPECT_EQ(made.url, "https://hooks.example.org/services/s3cret");
     EXPECT_EQ(
         made.body,
@@ -55,7 +55,7 @@ TEST(Kinds, SlackHook_GetsEscapedText) {
 }
 
 TEST(Kinds, SlackBot_MessageHasButtonsThatNameCallAndDigest) {
-    auto const made = request(NotifyKind::slack_bot, asked());
+    auto const made = request(NotifyKind::slack_bot, gate_question());
     EXPECT_EQ(made.url, "https://api.example.org/chat.postMessage");
     EXPECT_EQ(header_of(made, "Authorization"), "Bearer t0ken");
     json::View const body(made.body);
@@ -79,7 +79,7 @@ TEST(Kinds, SlackBot_MessageHasButtonsThatNameCallAndDigest) {
 }
 
 TEST(Kinds, SlackBot_DecidedCallOrNoSecret_HasNoButtons) {
-    auto it = asked();
+    auto it = gate_question();
     it.outcome = "Approved by bob at 2026-11-22 07:00 UTC";
     auto const made = request(NotifyKind::slack_bot, it, "C1/1503435956.000247");
     EXPECT_EQ(made.url, "https://api.example.org/chat.update");
@@ -89,19 +89,19 @@ TEST(Kinds, SlackBot_DecidedCallOrNoSecret_HasNoButtons) {
     EXPECT_EQ(made.body.find("until"), std::string::npos);
     Notice to = target_of(NotifyKind::slack_bot);
     to.buttons = false;
-    EXPECT_EQ(slack_bot_service.request(to, asked(), "").body.find("\"approve\""),
+    EXPECT_EQ(slack_bot_service.request(to, gate_question(), "").body.find("\"approve\""),
               std::string::npos);
-    auto input = asked();
+    auto input = gate_question();
     input.reason = "user_input";
     EXPECT_EQ(request(NotifyKind::slack_bot, input).body.find("\"approve\""), std::string::npos);
 }
 
 TEST(Kinds, SlackBot_MessageShowsNotAll_OnlyOpensThePage) {
-    auto it = asked();
+    auto it = gate_question();
     it.is_whole = false;
     std::string const body = request(NotifyKind::slack_bot, it).body;
     EXPECT_EQ(body.find("\"approve\""), std::string::npos);
-    auto always = asked();
+    auto always = gate_question();
     always.always_ask = true;
     EXPECT_EQ(request(NotifyKind::slack_bot, always).body.find("\"approve\""), std::string::npos);
     EXPECT_NE(body.find("\"open\""), std::string::npos);
@@ -130,7 +130,7 @@ TEST(Kinds, SlackBot_Answers) {
 }
 
 TEST(Kinds, Discord_NewMessageAndChange) {
-    auto const made = request(NotifyKind::discord, asked());
+    auto const made = request(NotifyKind::discord, gate_question());
     EXPECT_EQ(made.url, "https://hooks.example.org/services/s3cret?wait=true");
     EXPECT_EQ(
         made.body,
@@ -142,8 +142,8 @@ TEST(Kinds, Discord_NewMessageAndChange) {
         R"({"name":"Until","value":"2026-11-21 23:20 UTC"}],"footer":{"text":"sha256:87fb"}}]})");
     Notice thread = target_of(NotifyKind::discord);
     thread.url += "?thread_id=7";
-    EXPECT_EQ(discord_service.request(thread, asked(), "").url, thread.url + "&wait=true");
-    auto const change = discord_service.request(thread, asked(), "99");
+    EXPECT_EQ(discord_service.request(thread, gate_question(), "").url, thread.url + "&wait=true");
+    auto const change = discord_service.request(thread, gate_question(), "99");
     EXPECT_EQ(change.method, "PATCH");
     EXPECT_EQ(change.url, "https://hooks.example.org/services/s3cret/messages/99?thread_id=7");
 }
@@ -164,7 +164,7 @@ TEST(Kinds, Discord_Answers) {
 }
 
 TEST(Kinds, Telegram_NewMessageAndChange) {
-    auto const made = request(NotifyKind::telegram, asked());
+    auto const made = request(NotifyKind::telegram, gate_question());
     EXPECT_EQ(made.url, "https://api.example.org/bott0ken/sendMessage");
     EXPECT_EQ(
         made.body,
@@ -173,10 +173,10 @@ TEST(Kinds, Telegram_NewMessageAndChange) {
         R"(until 2026-11-21 23:20 UTC\nsha256:87fb","link_preview_options":{"is_disabled":true},)"
         R"("reply_markup":{"inline_keyboard":[[{"text":"Open",)"
         R"("url":"https://dm.example.org/a/pnd_1"}]]}})");
-    auto const change = request(NotifyKind::telegram, asked(), "-100/5");
+    auto const change = request(NotifyKind::telegram, gate_question(), "-100/5");
     EXPECT_EQ(change.url, "https://api.example.org/bott0ken/editMessageText");
     EXPECT_TRUE(change.body.starts_with(R"({"chat_id":"-100","message_id":5,)")) << change.body;
-    auto plain = asked();
+    auto plain = gate_question();
     plain.url = "http://127.0.0.1:3676/a/pnd_1";
     EXPECT_EQ(request(NotifyKind::telegram, plain).body.find("reply_markup"), std::string::npos);
     EXPECT_NE(request(NotifyKind::telegram, plain).body.find("\\nhttp://127"), std::string::npos);
@@ -204,7 +204,7 @@ TEST(Kinds, Telegram_Answers) {
 }
 
 TEST(Kinds, Teams_GetsACardWithoutMarkup) {
-    auto const made = request(NotifyKind::teams, asked());
+    auto const made = request(NotifyKind::teams, gate_question());
     EXPECT_EQ(made.url, "https://hooks.example.org/services/s3cret");
     json::View const card = json::View(made.body).at_pointer("/attachments/0/content");
     EXPECT_EQ(card["type"].string_or(""), "AdaptiveCard");
@@ -223,7 +223,7 @@ TEST(Kinds, Teams_GetsACardWithoutMarkup) {
 }
 
 TEST(Kinds, Ntfy_PublishesToTheTopic) {
-    auto const made = request(NotifyKind::ntfy, asked());
+    auto const made = request(NotifyKind::ntfy, gate_question());
     EXPECT_EQ(made.url, "https://hooks.example.org/services/");
     EXPECT_EQ(header_of(made, "Authorization"), "Bearer t0ken");
     EXPECT_EQ(
@@ -245,7 +245,7 @@ TEST(Kinds, Ntfy_Outcome_ReplacesTheQuestionWithoutASound) {
     EXPECT_TRUE(odd.taken);
     EXPECT_EQ(odd.reference, "");
     EXPECT_TRUE(can_change(target_of(NotifyKind::ntfy)));
-    auto it = asked();
+    auto it = gate_question();
     it.outcome = "Approved by alice";
     auto const made = request(NotifyKind::ntfy, it, "sPs71M8A2T");
     EXPECT_EQ(made.method, "POST");
@@ -257,7 +257,7 @@ TEST(Kinds, Ntfy_Outcome_ReplacesTheQuestionWithoutASound) {
 }
 
 TEST(Kinds, LongTexts_FitEveryService) {
-    auto it = asked();
+    auto it = gate_question();
     it.question = std::string(4'000, 'q');
     it.arguments = std::string(4'000, '\\');
     it.tool = std::string(300, 't');
@@ -272,7 +272,7 @@ TEST(Kinds, LongTexts_FitEveryService) {
 }
 
 TEST(Notification, WrittenAndRead_IsTheSame) {
-    auto const it = asked();
+    auto const it = gate_question();
     auto const read = read_notification(write_notification(it));
     ASSERT_TRUE(read);
     EXPECT_EQ(write_notification(*read), write_notification(it));
