@@ -132,11 +132,11 @@ struct Settings {
 };
 
 struct NewSession {
-    std::string agent;        // a name of Settings::agents
-    std::string prompt = {};  // empty: none yet
-    std::string project = "default";
-    std::string title = {};
-    std::map<std::string, std::string> labels = {};
+    std::string agent;                               // a name of Settings::agents
+    std::string prompt = {};                         // at most 1 MiB; empty: none yet
+    std::string project = "default";                 // 1 to 64 letters, digits, "_", "." and "-"
+    std::string title = {};                          // at most 1,000 bytes
+    std::map<std::string, std::string> labels = {};  // at most 64
     // Idempotency key: the same key returns the same session; a different request under it is an
     // error.
     std::string key = {};
@@ -303,7 +303,8 @@ struct ServeSettings {
     std::vector<std::string> webhook_hosts = {};
 };
 
-// Ends its subscription when destroyed, after a running call of the observer returns.
+// A subscription. Its destructor ends it, on any thread: it waits for a running call of the
+// observer to return (an observer may destroy its own), and no call begins after it.
 class Following {
 public:
     Following() = default;
@@ -351,9 +352,9 @@ public:
     [[nodiscard]] Result<PendingId> ask(Question question);
     void ask(Question question, Completion<PendingId> done);
 
-    // Sends a message of the user. Errors: bad_value (empty or not UTF-8), too_large, wrong_state,
-    // queue_full, session_busy, ambiguous (several open questions), idempotency_mismatch, and those
-    // of submit() if it answers a question.
+    // Sends a message of the user, at most 1 MiB. Errors: bad_value (empty or not UTF-8),
+    // too_large, wrong_state, queue_full, session_busy, ambiguous (several open questions),
+    // idempotency_mismatch, and those of submit() if it answers a question.
     [[nodiscard]] Result<Accepted> prompt(SessionId session, std::string text,
                                           PromptOptions options = {});
     void prompt(SessionId session, std::string text, PromptOptions options,
@@ -406,7 +407,8 @@ public:
     [[nodiscard]] Result<Submitted> decide(PendingId pending, Decision decision);
     void decide(PendingId pending, Decision decision, Completion<Submitted> done);
 
-    // Returns the pending calls of a project's sessions, or of one session.
+    // Returns the pending calls of a project's sessions, or of one session. Errors: bad_value
+    // (limit).
     [[nodiscard]] Result<WaitingCalls> waiting(WaitingFilter filter = {});
     void waiting(WaitingFilter filter, Completion<WaitingCalls> done);
     // Pauses or resumes a session. A paused session accepts outcomes but does nothing before it is
@@ -420,8 +422,10 @@ public:
     void submit_all(std::vector<Offer> offers, std::string const& by,
                     std::function<void(std::vector<Result<Submitted>>)> done);
 
-    // Records a progress note of a pending call; a repeated `key` is ignored. At most 64 KiB; the
-    // key at most 256 bytes.
+    // Records a progress note of a pending call: JSON of at most 64 KiB. A note with a `key` (at
+    // most 256 bytes) that the call already has is ignored. Errors: bad_value, too_large,
+    // rate_limited (10 a second, 10,000 for a call), and conflict, expired or cancelled as for
+    // submit().
     [[nodiscard]] Result<void> progress(PendingId pending, Json payload, std::string key = {},
                                         std::string by = "program");
     void progress(PendingId pending, Json payload, std::string key, std::string by,
@@ -447,7 +451,7 @@ public:
                                                 Duration limit = Duration(60'000));
     void wait_idle(SessionId session, Duration limit, Completion<SessionView> done);
 
-    // Returns the messages of users and of the agent, in order.
+    // Returns all messages of users and of the agent, in order.
     [[nodiscard]] Result<std::vector<Message>> messages(SessionId session);
     void messages(SessionId session, Completion<std::vector<Message>> done);
     // Returns the agent's last text; empty if there is none.

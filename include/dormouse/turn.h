@@ -38,10 +38,10 @@ struct Refuse {
 using TurnDecision = std::variant<Proceed, Refuse>;
 
 struct TurnEnd {
-    std::string finish = {};  // stop, length, refusal, step_limit, cancelled or error
-    std::string error_code = {};
-    std::string error = {};  // set for `error` and `step_limit`
-    std::int64_t input_tokens = 0;
+    std::string finish = {};        // stop, length, refusal, step_limit, cancelled, error or budget
+    std::string error_code = {};    // empty: the turn ended without an error
+    std::string error = {};         // its text, for people
+    std::int64_t input_tokens = 0;  // of all requests of the turn, as output_tokens
     std::int64_t output_tokens = 0;
 };
 
