@@ -2,11 +2,10 @@
 """Outputs too long for the journal are stored whole as artifacts: over SIGKILLs, in forks, until
 their session is deleted; reads return the bytes that were sent (rule 13)."""
 import hashlib
-import http.client
 import json
-import threading
 
 from dormouse import Case, Client, main
+from http_raw import kill_during
 from stored import STORE
 
 TEXT = 'ä line of a log\n' * 150_000  # 2.4 MB
@@ -167,19 +166,7 @@ class Crashed(Artifacts):
         for delay in (0, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12):
             session, pending = self.waiting()
             raw = json.dumps({'pendingID': pending, **body}).encode()
-            client = self.server.new_client()
-
-            def send():
-                try:
-                    client.call('POST', '/async-tool/result', raw=raw)
-                except (http.client.HTTPException, OSError):
-                    pass  # no answer is a valid answer here
-
-            sender = threading.Thread(target=send)
-            sender.start()
-            self.server.kill(after=delay)
-            sender.join()
-            self.server.start()
+            kill_during(self.server, delay, '/async-tool/result', raw)
             types = self.types(session)
             self.assertEqual(types.count('artifact_emitted'), types.count('submitted'), delay)
             answer = self.assertStatus(self.server.result(pending, TEXT), 200)

@@ -12,6 +12,7 @@ import time
 from urllib.parse import quote
 
 from dormouse import BINARY, Case, Client, Events, environment, main
+from http_raw import read_all
 
 
 class Raw(Case):
@@ -20,13 +21,7 @@ class Raw(Case):
         with socket.create_connection(('127.0.0.1', self.server.port), timeout=wait) as client:
             client.sendall(text if isinstance(text, bytes) else text.encode())
             client.shutdown(socket.SHUT_WR)
-            seen = b''
-            try:
-                while more := client.recv(65536):
-                    seen += more
-            except (ConnectionError, socket.timeout):
-                pass
-            return seen
+            return read_all(client)
 
     def statuses(self, seen):
         return [int(s) for s in re.findall(rb'HTTP/1\.[01] (\d{3})', seen)]

@@ -14,6 +14,17 @@ from webhook_peers import Receiver
 DAY_S = 86_400
 
 
+def failed_session(case):
+    """Returns a session whose turn failed because of its provider, which accepts from now on."""
+    provider = Provider()
+    case.addCleanup(provider.close)
+    case.configured(ONE_MODEL % provider.url, THE_KEY='sk-sesame')
+    session = case.server.create('hello', agent='ops')['id']
+    case.server.at_rest(session)
+    provider.accepts = True
+    return session
+
+
 class Provider:
     """Refuses the key until `accepts` is set."""
 
@@ -53,6 +64,17 @@ class Provider:
         self.server.server_close()
 
 
+NOTIFYING = '''
+[server]
+demo = true
+webhook_hosts = ["%s"]
+[[gate]]
+tools = ["deploy"]
+ask = "Ship?"
+[[notify]]
+kind = "webhook"
+url_env = "N_URL"
+'''
 ONE_MODEL = '''
 [server]
 demo = false
@@ -148,17 +170,7 @@ url_env = "N_URL"
         receiver = Receiver()
         self.addCleanup(receiver.close)
         receiver.answer = lambda got: (503, {}, b'')
-        self.configured('''
-[server]
-demo = true
-webhook_hosts = ["%s"]
-[[gate]]
-tools = ["deploy"]
-ask = "Ship?"
-[[notify]]
-kind = "webhook"
-url_env = "N_URL"
-''' % receiver.host, N_URL=receiver.url + '/s3cret')
+        self.configured(NOTIFYING % receiver.host, N_URL=receiver.url + '/s3cret')
         for _ in range(3):
             self.server.create('deploy A')
         wait_for(lambda: 'receivers' in self.concerns(), what='the receiver is named')
@@ -190,17 +202,7 @@ class OfTheProcess(Doctored):
         receiver = Receiver()
         self.addCleanup(receiver.close)
         receiver.answer = lambda got: (410, {}, b'')
-        self.configured('''
-[server]
-demo = true
-webhook_hosts = ["%s"]
-[[gate]]
-tools = ["deploy"]
-ask = "Ship?"
-[[notify]]
-kind = "webhook"
-url_env = "N_URL"
-''' % receiver.host, N_URL=receiver.url + '/n')
+        self.configured(NOTIFYING % receiver.host, N_URL=receiver.url + '/n')
         self.server.create('deploy A')
         wait_for(lambda: 'deliveries' in self.concerns(), what='the delivery is given up')
         self.assertIn('were given up: 1', self.concerns()['deliveries']['why'])

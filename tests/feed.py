@@ -4,40 +4,21 @@ the commits, with an opaque cursor that never skips and may repeat.
 """
 import threading
 
-from dormouse import Case, Events, main
+from dormouse import main
 from stored import FRAME_FIRST, FRAME_NO
+from streams import StreamCase, whole_feed
 
 
 def key(event):
     return event['sessionID'], event['seq']
 
 
-class FeedCase(Case):
-    def setUp(self):
-        super().setUp()
-        self.opened = []
-
-    def tearDown(self):
-        for stream in self.opened:
-            stream.close()
-        super().tearDown()
-
+class FeedCase(StreamCase):
     def stream(self, query='', last_event_id=None):
-        events = Events(self.server, '/api/events' + query, last_event_id)
-        self.opened.append(events)
-        self.assertEqual(events.status, 200, events.head)
-        return events
+        return self.open_stream('/api/events' + query, last_event_id)
 
     def pages(self, query='?', limit=50):
-        """Returns every event, and the cursor at the end."""
-        found, cursor = [], None
-        while True:
-            place = f'&cursor={cursor}' if cursor else ''
-            page = self.server.get(f'/api/events{query}&limit={limit}{place}').json
-            if not page['items'] and page['next'] == cursor:
-                return found, cursor
-            found += page['items']
-            cursor = page['next']
+        return whole_feed(self.server, query, limit)
 
 
 class Feed(FeedCase):

@@ -2,14 +2,13 @@
 """Images and files of prompts: decoded on receipt and stored as artifacts in the append of their
 message, over SIGKILLs, in forks, until their session is deleted (requirement C9)."""
 import base64
-import http.client
 import json
 import pathlib
-import threading
 import time
 import zlib
 
 from dormouse import Case, main, run
+from http_raw import kill_during
 from shapes import MESSAGE, mismatch
 
 
@@ -273,20 +272,8 @@ class Crashed(Files):
         for part in (0, 0.1, 0.3, 0.5, 0.7, 0.9, 1, 1.3, 2, 5):
             delay = part * usual_s
             session = self.server.create()['id']
-            client = self.server.new_client()
             path = f'/api/sessions/{session}/prompt'
-
-            def send():
-                try:
-                    client.call('POST', path, raw=raw, headers={'Idempotency-Key': 'k'})
-                except (http.client.HTTPException, OSError):
-                    pass  # no answer is a valid answer here
-
-            sender = threading.Thread(target=send)
-            sender.start()
-            self.server.kill(after=delay)
-            sender.join()
-            self.server.start()
+            kill_during(self.server, delay, path, raw, {'Idempotency-Key': 'k'})
             types = self.types(session)
             self.assertEqual(types.count('artifact_emitted'), types.count('input_received'), delay)
             taken += types.count('input_received')

@@ -3,6 +3,7 @@
 import re
 
 from dormouse import ROOT, Client, main, wait_for
+from http_raw import call_when_allowed
 from shapes import Contract
 
 # ---- routes: as in src/http/resources/routes.cc, which a test compares
@@ -149,20 +150,13 @@ class Routes(Contract):
             if path in OPEN or path == '/':
                 continue
             with self.subTest(method=method, path=path):
-                answer = self.unlimited(outsider, method, path.replace('{}', 'ses_AAAAAAAA'))
+                answer = call_when_allowed(
+                    self.server, outsider, method, path.replace('{}', 'ses_AAAAAAAA'))
                 if path.startswith(OWN_PROOF) and (method, path) != ('POST', '/a/{}'):
                     self.assertProblem(answer, 404, 'not_found')
                     continue
                 self.assertProblem(answer, 401, 'unauthenticated', next='fix')
                 self.assertIn('Bearer', answer.headers['WWW-Authenticate'])
-
-    def unlimited(self, client, method, path):
-        """Failed authentication is limited to 10 a second from one address."""
-        while True:
-            answer = client.call(method, path, headers={'Connection': 'close'})
-            if answer.status != 429:
-                return answer
-            self.server.advance(int(answer.headers['Retry-After']))
 
     def test_wrong_token_in_any_form_is_401(self):
         token = self.server.token

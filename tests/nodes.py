@@ -6,7 +6,7 @@ import time
 from dormouse import Client, Server, environment, main, run, wait_for
 from rules import CONFIG as RULES
 from store_postgres import Database
-from tools_by_config import Service
+from tools_by_config import DEPLOYS, Service
 from webhook_peers import WHSEC, Receiver
 from wrong_clock import clock_set_to
 
@@ -19,13 +19,7 @@ webhook_hosts = ["%(host)s"]
 url = "%(hook)s"
 events = ["call_paused", "submitted", "turn_ended"]
 secret_env = "S_EVENTS"
-[[model]]
-id = "main"
-kind = "scripted"
-[[agent]]
-id = "ops"
-model = "main"
-tools = ["deploy"]
+''' + DEPLOYS + '''
 [[tool]]
 name = "deploy"
 kind = "http"

@@ -10,6 +10,7 @@ import socket
 import threading
 
 from dormouse import Case, Client, main, wait_for
+from http_raw import read_all
 
 MIB = 1024 * 1024
 SOURCE = '[[source]]\nid = "ci"\nkind = "hmac"\nsecrets_env = ["S_CI"]\n'
@@ -63,13 +64,7 @@ class Overload(Case):
     def received(self, client):
         """Returns what the server answered before it closed, or within two seconds."""
         client.settimeout(2)
-        seen = b''
-        try:
-            while more := client.recv(65536):
-                seen += more
-        except OSError:
-            pass
-        return seen.decode(errors='replace')
+        return read_all(client).decode(errors='replace')
 
     def answered_soon(self, path='/readyz', within=SOON_S):
         client = Client(self.server.port, self.server.token, timeout=within)

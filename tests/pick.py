@@ -4,7 +4,7 @@ without its id lets the person choose. Elsewhere nothing is numbered, chosen or 
 import pathlib
 
 from cli import DONE, INTERRUPTED, NOT_FOUND, USAGE, Cli, Terminal
-from doctor import ONE_MODEL, Provider
+from doctor import failed_session
 from dormouse import BINARY, main, run
 
 
@@ -240,12 +240,7 @@ class PickFailed(Cli):
         pass  # each test starts its server
 
     def test_retry_offers_what_failed_only(self):
-        provider = Provider()
-        self.addCleanup(provider.close)
-        self.configured(ONE_MODEL % provider.url, THE_KEY='sk-sesame')
-        failed = self.server.create('hello', agent='ops')['id']
-        self.server.at_rest(failed)
-        provider.accepts = True
+        failed = failed_session(self)
         other = self.server.create('hello', agent='ops')['id']
         self.server.at_rest(other)
         terminal = Terminal('retry', *self.where())

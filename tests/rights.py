@@ -10,7 +10,9 @@ import tempfile
 
 from dormouse import ROOT, Alone, Case, Client, Events, main, run, wait_for
 from http_contract import OPEN, ROUTES
+from http_raw import call_when_allowed
 from stored import STORE
+from tools_by_config import DEPLOYS
 
 ROLES = ('anyone', 'read', 'answer', 'operate', 'admin')
 
@@ -133,15 +135,8 @@ class EveryRoute(Rights):
                 revoked,
             ):
                 with self.subTest(method=method, path=path):
-                    answer = self.unlimited(client, method, target)
+                    answer = call_when_allowed(self.server, client, method, target)
                     self.assertProblem(answer, 401, 'unauthenticated')
-
-    def unlimited(self, client, method, path):
-        while True:
-            answer = client.call(method, path, headers={'Connection': 'close'})
-            if answer.status != 429:
-                return answer
-            self.server.advance(int(answer.headers['Retry-After']))
 
     def test_hosts_origins_and_content_types_are_checked_first(self):
         for (method, path), _ in rights().items():
@@ -455,13 +450,7 @@ class People(Rights):
 GATE = """
 [server]
 demo = false
-[[model]]
-id = "main"
-kind = "scripted"
-[[agent]]
-id = "ops"
-model = "main"
-tools = ["deploy"]
+""" + DEPLOYS + """
 [[tool]]
 name = "deploy"
 kind = "command"

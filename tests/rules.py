@@ -7,6 +7,7 @@ import re
 import tempfile
 
 from dormouse import Case, Client, Server, environment, main, run
+from tools_by_config import DEPLOYS
 
 CONFIG = '''
 [server]
@@ -15,13 +16,7 @@ demo = false
 id = "default"
 [[project]]
 id = "other"
-[[model]]
-id = "main"
-kind = "scripted"
-[[agent]]
-id = "ops"
-model = "main"
-tools = ["deploy"]
+''' + DEPLOYS + '''
 [[agent]]
 id = "more"
 model = "main"

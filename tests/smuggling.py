@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 
 from dormouse import Case, leave_out, main, wait_for
+from http_raw import read_all
 
 NGINX = '''
 daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log;
@@ -112,13 +113,7 @@ class Behind(Case):
         """Returns the bytes until the proxy closes, or nothing has arrived for `wait` s."""
         with socket.create_connection(('127.0.0.1', self.port), timeout=wait) as client:
             client.sendall(data)
-            seen = b''
-            try:
-                while more := client.recv(65536):
-                    seen += more
-            except (ConnectionError, socket.timeout):
-                pass
-            return seen
+            return read_all(client)
 
     def attack(self, lines, body):
         head = [

@@ -6,27 +6,16 @@ import select
 import socket
 import threading
 
-from dormouse import Case, Events, main
+from dormouse import Events, main
+from streams import StreamCase
 
 
-class Streams(Case):
-    def setUp(self):
-        super().setUp()
-        self.opened = []
-
-    def tearDown(self):
-        for stream in self.opened:
-            stream.close()
-        super().tearDown()
-
+class Streams(StreamCase):
     def path(self, session):
         return f'/api/sessions/{session}/events'
 
     def stream(self, session, last_event_id=None, query='', **more):
-        events = Events(self.server, self.path(session) + query, last_event_id, **more)
-        self.opened.append(events)
-        self.assertEqual(events.status, 200, events.head)
-        return events
+        return self.open_stream(self.path(session) + query, last_event_id, **more)
 
     def journal(self, session, last_event_id=None):
         """Returns the current frames with an id."""

@@ -13,9 +13,7 @@ import urllib.parse
 
 from dormouse import Case, main, wait_for
 
-AGENT = '''
-[server]
-demo = false
+SCRIPTED_AGENT = '''
 [[model]]
 id = "main"
 kind = "scripted"
@@ -24,6 +22,11 @@ id = "ops"
 model = "main"
 tools = [%s]
 '''
+AGENT = '''
+[server]
+demo = false
+''' + SCRIPTED_AGENT
+DEPLOYS = SCRIPTED_AGENT % '"deploy"'  # agent ops, whose tool the test configures
 PATIENCE_S = 30
 
 

@@ -4,7 +4,7 @@ it ends, also through sleeps, or until the time is over."""
 import subprocess
 
 from cli import CONFLICT, DONE, INTERRUPTED, SLEEPS, USAGE, Cli
-from doctor import ONE_MODEL, Provider
+from doctor import failed_session
 from dormouse import BINARY, environment, main, run, wait_for
 
 
@@ -89,12 +89,7 @@ class WaitForRetry(Cli):
         pass  # each test starts its server
 
     def test_retry_follows_the_turn_that_runs_again(self):
-        provider = Provider()
-        self.addCleanup(provider.close)
-        self.configured(ONE_MODEL % provider.url, THE_KEY='sk-sesame')
-        session = self.server.create('hello', agent='ops')['id']
-        self.server.at_rest(session)
-        provider.accepts = True
+        session = failed_session(self)
         output = self.dm('retry', session, '--wait')
         self.assertIn('well', output)
         (turn,) = self.server.turns(session)

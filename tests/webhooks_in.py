@@ -11,7 +11,7 @@ import urllib.parse
 
 from dormouse import Case, Client, Server, main
 from stored import STORE
-from tools_by_config import Service, eventually
+from tools_by_config import DEPLOYS, Service, eventually
 from webhook_peers import WHSEC, plain, slack, standard
 
 OLD = 'whsec_' + 'b2xkLW9sZC1vbGQtb2xkLW9sZC1vbGQ='
@@ -267,14 +267,7 @@ class References(Webhooks):
         self.service.answer = lambda handler, body: handler.say(
             202, {'externalRef': self.reference, 'estimatedDuration': 300000}
         )
-        self.tools = f'''
-[[model]]
-id = "main"
-kind = "scripted"
-[[agent]]
-id = "ops"
-model = "main"
-tools = ["deploy"]
+        self.tools = DEPLOYS + f'''
 [[tool]]
 name = "deploy"
 kind = "http"

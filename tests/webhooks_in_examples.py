@@ -8,7 +8,7 @@ import time
 
 import webhook_peers
 from dormouse import main
-from tools_by_config import Service, eventually
+from tools_by_config import DEPLOYS, Service, eventually
 from webhook_peers import WHSEC, plain, standard
 from webhooks_in import Webhooks
 
@@ -28,14 +28,7 @@ class SpecExample(Webhooks):
             },
         )
         body = '{"branch":{"$input":"/target"},"callbackID":{"$call":"pendingID"}}'
-        self.tools = f"""
-[[model]]
-id = "main"
-kind = "scripted"
-[[agent]]
-id = "ops"
-model = "main"
-tools = ["deploy"]
+        self.tools = DEPLOYS + f"""
 [[tool]]
 name = "deploy"
 kind = "http"

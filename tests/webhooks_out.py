@@ -11,7 +11,7 @@ import time
 
 import webhook_peers
 from dormouse import Case, Client, main, wait_for
-from tools_by_config import Service, eventually
+from tools_by_config import DEPLOYS, Service, eventually
 from webhook_peers import WHSEC, Receiver, plain, standard
 
 CONFIG = '''
@@ -21,14 +21,7 @@ webhook_hosts = ["%(host)s"]
 %(tool)s
 %(more)s
 '''
-TOOL = '''
-[[model]]
-id = "main"
-kind = "scripted"
-[[agent]]
-id = "ops"
-model = "main"
-tools = ["deploy"]
+TOOL = DEPLOYS + '''
 [[tool]]
 name = "deploy"
 kind = "http"

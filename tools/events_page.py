@@ -19,15 +19,21 @@ OPENAPI = ROOT / 'src/http/resources/operations/openapi.json'
 STREAM_ONLY = ['append_unreadable']
 
 
-def fields_of(wire_tests):
-    """{'events': schema by type, 'shared': schemas that these refer to}"""
+def written_by(tests, suite, variable):
+    """Returns the JSON that a suite of a GoogleTest binary writes to the file that `variable`
+    names."""
     with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / 'fields.json'
+        path = pathlib.Path(folder) / 'written.json'
         subprocess.run(
-            [wire_tests, '--gtest_filter=EventFields.*'], check=True, stdout=subprocess.DEVNULL,
-            env={**os.environ, 'EVENT_FIELDS': str(path)}
+            [tests, f'--gtest_filter={suite}.*'], check=True, stdout=subprocess.DEVNULL,
+            env={**os.environ, variable: str(path)}
         )
         return json.loads(path.read_text())
+
+
+def fields_of(wire_tests):
+    """{'events': schema by type, 'shared': schemas that these refer to}"""
+    return written_by(wire_tests, 'EventFields', 'EVENT_FIELDS')
 
 
 def names(schema):

@@ -6,14 +6,10 @@
 
 tests/api_schemas.py compares them."""
 import json
-import os
-import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 
-from events_page import OPENAPI, text_of
+from events_page import OPENAPI, text_of, written_by
 
 REFERENCE = '#/components/schemas/'
 # The paths of ACP session managers spell these objects in their own way (sessions/acp.cc).
@@ -22,13 +18,7 @@ SPELLED = ['Activity', 'Session', 'Turn', 'Accepted', 'CreateRequest', 'CancelRe
 
 def schemas_of(resources_tests):
     """{name: schema}"""
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / 'schemas.json'
-        subprocess.run(
-            [resources_tests, '--gtest_filter=Schemas.*'], check=True, stdout=subprocess.DEVNULL,
-            env={**os.environ, 'OBJECT_SCHEMAS': str(path)}
-        )
-        return json.loads(path.read_text())
+    return written_by(resources_tests, 'Schemas', 'OBJECT_SCHEMAS')
 
 
 def spelled_name(name):

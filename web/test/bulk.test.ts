@@ -6,6 +6,7 @@ import { me } from '../src/lib/me.svelte';
 import type { Call } from '../src/lib/words';
 import Bulk from '../src/parts/Bulk.svelte';
 import { fake, ids } from '../dev/fake.mjs';
+import { posted, respond } from './respond';
 
 const alice = { name: 'alice', role: 'answer' };
 const server = fake();
@@ -33,31 +34,9 @@ describe('bulk', () => {
     me.know({ name: 'alice', role: 'answer', projects: ['shop'] });
     sent.length = 0;
     vi.stubGlobal('fetch', (url: string, init: RequestInit = {}) => {
-      const text = typeof init.body === 'string' ? init.body : '';
-      if (init.method === 'POST') sent.push(JSON.parse(text) as Record<string, unknown>);
-      return new Promise<Response>((done) => {
-        let status = 200;
-        const incoming = {
-          url,
-          method: init.method ?? 'GET',
-          headers: {},
-          async *[Symbol.asyncIterator]() {
-            if (text) yield Buffer.from(text);
-          },
-        };
-        void server.handle(incoming, {
-          writeHead: (given: number) => (status = given),
-          end: (given: string) =>
-            done(
-              new Response(given, {
-                status,
-                headers: {
-                  'content-type': status < 400 ? 'application/json' : 'application/problem+json',
-                },
-              }),
-            ),
-        });
-      });
+      const body = posted(init);
+      if (body) sent.push(body);
+      return respond(server, url, init);
     });
   });
   afterEach(async () => {

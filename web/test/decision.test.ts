@@ -4,42 +4,16 @@ import { inbox } from '../src/lib/inbox.svelte';
 import { me } from '../src/lib/me.svelte';
 import Article from '../src/parts/Article.svelte';
 import { fake, ids } from '../dev/fake.mjs';
+import { posted, respond } from './respond';
 
 const server = fake();
 const sent: { path: string; body: Record<string, unknown> }[] = [];
 let shown: Record<string, unknown> | null = null;
 
-/** The fake server without sockets. */
 function answer(url: string, init: RequestInit = {}): Promise<Response> {
-  return new Promise((done) => {
-    const text = typeof init.body === 'string' ? init.body : '';
-    if (init.method === 'POST')
-      sent.push({ path: url, body: JSON.parse(text || '{}') as Record<string, unknown> });
-    const incoming = {
-      url,
-      method: init.method ?? 'GET',
-      headers: Object.fromEntries(new Headers(init.headers)),
-      async *[Symbol.asyncIterator]() {
-        if (text) yield Buffer.from(text);
-      },
-    };
-    let status = 200;
-    void server.handle(incoming, {
-      writeHead: (given: number) => (status = given),
-      end: (given: string) =>
-        done(
-          new Response(given, {
-            status,
-            headers: {
-              'content-type': status < 400 ? 'application/json' : 'application/problem+json',
-            },
-          }),
-        ),
-      write: () => {},
-      on: () => {},
-      destroy: () => {},
-    });
-  });
+  const body = posted(init);
+  if (body) sent.push({ path: url, body });
+  return respond(server, url, init);
 }
 const button = (text: string): HTMLButtonElement | undefined =>
   [...document.querySelectorAll('button')].find((one) => one.textContent?.trim().startsWith(text));

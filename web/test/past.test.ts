@@ -1,40 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LiveSession } from '../src/lib/session.svelte';
 import { fake, ids } from '../dev/fake.mjs';
+import { respond } from './respond';
 
 const server = fake();
-const asked: string[] = [];
+const requests: string[] = [];
 
 function answer(url: string, init: RequestInit = {}): Promise<Response> {
-  asked.push(url);
-  return new Promise((done) => {
-    let status = 200;
-    void server.handle(
-      { url, method: init.method ?? 'GET', headers: {} },
-      {
-        writeHead: (given: number) => (status = given),
-        end: (given: string) =>
-          done(
-            new Response(given, {
-              status,
-              headers: {
-                'content-type': status < 400 ? 'application/json' : 'application/problem+json',
-              },
-            }),
-          ),
-        write: () => {},
-        on: () => {},
-        destroy: () => {},
-      },
-    );
-  });
+  requests.push(url);
+  return respond(server, url, init);
 }
 
 describe('past', () => {
   beforeEach(() => vi.stubGlobal('fetch', answer));
   afterEach(() => {
     vi.unstubAllGlobals();
-    asked.length = 0;
+    requests.length = 0;
   });
 
   it('past_state_holds_no_later_event_and_follows_nothing', async () => {
@@ -48,7 +29,7 @@ describe('past', () => {
     );
     expect(past.session?.activity).toEqual({ type: 'idle' });
     expect(past.calls).toEqual([]);
-    expect(asked.some((url) => url.includes('/async-tool/'))).toBe(false);
+    expect(requests.some((url) => url.includes('/async-tool/'))).toBe(false);
   });
   it('past_state_beyond_the_newest_event_is_the_newest', async () => {
     const whole = server.state.events.get(ids.ship) as { seq: number }[];
