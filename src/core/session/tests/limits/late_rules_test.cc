@@ -125,7 +125,7 @@ TEST_F(LateRules, Redaction_PlannedOnNewerEvents_IsNotDecided) {
     Redact redact;
     redact.what.message = 2;
     redact.head = state.head + 1;
-    EXPECT_EQ(said(when(redact)), "precondition_failed");
+    EXPECT_EQ(answer_of(when(redact)), "precondition_failed");
     redact.head = state.head;
     EXPECT_EQ(types(when(redact)), "redacted");
 }
