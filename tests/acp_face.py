@@ -456,7 +456,7 @@ class Peers(Face):
             cwd=FOLDER, capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         seen = json.loads(done.stdout)
-        self.assertEqual(seen['asked'], ['dangerous'])
+        self.assertEqual(seen['permissions'], ['dangerous'])
         self.assertEqual((seen['stopReason'], seen['again']), ('end_turn', 'end_turn'))
         self.assertIn(seen['id'], seen['listed'])
         self.assertEqual(seen['updates'][0]['sessionUpdate'], 'tool_call')

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { Readable, Writable } from 'node:stream';
 
 const [binary, server, data] = process.argv.slice(2);
-const seen = { asked: [], updates: [], replayed: [] };
+const seen = { permissions: [], updates: [], replayed: [] };
 let updates = seen.updates;
 
 function start(work) {
@@ -16,7 +16,7 @@ function start(work) {
   return acp
     .client({ name: 'editor' })
     .onRequest(acp.methods.client.session.requestPermission, (context) => {
-      seen.asked.push(context.params.toolCall.title);
+      seen.permissions.push(context.params.toolCall.title);
       const option = context.params.options.find((each) => each.kind === 'allow_once');
       return { outcome: { outcome: 'selected', optionId: option.optionId } };
     })

@@ -1,5 +1,5 @@
 // An editor made of the protocol's own library that shows forms: it loads a session that waits for
-// an answer, gives the one it is given, and says what it was asked.
+// an answer, gives the one it is given, and prints the form.
 import * as acp from '@agentclientprotocol/sdk';
 import { spawn } from 'node:child_process';
 import { Readable, Writable } from 'node:stream';
@@ -9,12 +9,12 @@ const child = spawn(binary, ['acp', '--agent', 'ops', '--server', server, '--dat
   stdio: ['pipe', 'pipe', 'inherit'],
 });
 const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout));
-let tell;
-const asked = new Promise((resolve) => (tell = resolve));
+let show;
+const form = new Promise((resolve) => (show = resolve));
 await acp
   .client({ name: 'editor' })
   .onRequest(acp.methods.client.elicitation.create, (context) => {
-    setImmediate(() => tell(context.params));
+    setImmediate(() => show(context.params));
     return JSON.parse(answer);
   })
   .onNotification(acp.methods.client.session.update, () => {})
@@ -24,7 +24,7 @@ await acp
       clientCapabilities: { elicitation: { form: {} } },
     });
     await context.request(acp.methods.agent.session.load, { sessionId, cwd: '/', mcpServers: [] });
-    process.stdout.write(JSON.stringify(await asked));
+    process.stdout.write(JSON.stringify(await form));
     // Its response comes after the agent has read the answer.
     await context.request('_test/none', {}).catch(() => {});
   });

@@ -11,8 +11,8 @@ await client.connect(transport);
 const { tools } = await client.listTools();
 const text = async (name, args) =>
   (await client.callTool({ name, arguments: args })).content[0].text;
-const asked = await text('ask_human', { question: 'Which region?' });
-const id = asked.match(/pnd_[A-Za-z0-9_-]+/)[0];
+const question = await text('ask_human', { question: 'Which region?' });
+const id = question.match(/pnd_[A-Za-z0-9_-]+/)[0];
 const collected = await text('collect_answer', { id });
 console.log(
   JSON.stringify({

@@ -7,9 +7,9 @@ const client = new Client(
   { name: 'test', version: '1' },
   { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode: 'legacy' } },
 );
-const asked = [];
+const questions = [];
 client.setRequestHandler('elicitation/create', async (request) => {
-  asked.push(request.params.message);
+  questions.push(request.params.message);
   return { action: 'accept', content: { answer: 'eu' } };
 });
 await client.connect(
@@ -21,5 +21,5 @@ const answer = await client.callTool({
   name: 'ask_human',
   arguments: { question: 'Which region?', wait: 60000 },
 });
-console.log(JSON.stringify({ asked, answer: answer.content[0].text }));
+console.log(JSON.stringify({ asked: questions, answer: answer.content[0].text }));
 await client.close();

@@ -7,7 +7,7 @@ import OpenAI from 'openai';
 import { Webhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 
-const asked = JSON.parse(readFileSync(0, 'utf8'));
+const request = JSON.parse(readFileSync(0, 'utf8'));
 const make = { standardwebhooks: Webhook, svix: SvixWebhook };
 
 async function sign({ sign: library, secret, id, body, seconds }) {
@@ -37,5 +37,5 @@ async function verify({ verify: library, secret, headers, body }) {
   }
 }
 
-const answer = asked.sign ? { headers: await sign(asked) } : await verify(asked);
+const answer = request.sign ? { headers: await sign(request) } : await verify(request);
 process.stdout.write(JSON.stringify(answer));

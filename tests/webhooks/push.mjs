@@ -6,7 +6,7 @@ import { createECDH, createPublicKey, randomBytes, verify } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import ece from 'http_ece';
 
-const asked = JSON.parse(readFileSync(0, 'utf8'));
+const request = JSON.parse(readFileSync(0, 'utf8'));
 const from64 = (text) => Buffer.from(text, 'base64url');
 
 function subscribe() {
@@ -50,7 +50,7 @@ function named(authorization) {
   return { key, claims: JSON.parse(from64(claims)) };
 }
 
-const answer = asked.subscribe
+const answer = request.subscribe
   ? subscribe()
-  : { text: decrypted(asked.open), ...named(asked.open.authorization) };
+  : { text: decrypted(request.open), ...named(request.open.authorization) };
 process.stdout.write(JSON.stringify(answer));

@@ -48,7 +48,7 @@ class Locks {
 class Server {
   events: number[] = [];
   streams = new Set<ReadableStreamDefaultController<Uint8Array>>();
-  asked: string[] = [];
+  cursors: string[] = [];
 
   private frame = (seq: number): Uint8Array =>
     encoder.encode(
@@ -63,7 +63,7 @@ class Server {
     if (query.has('limit'))
       return new Response('{}', { headers: { 'content-type': 'application/json' } });
     const cursor = new Headers(init.headers).get('last-event-id');
-    this.asked.push(cursor ?? query.get('after') ?? '');
+    this.cursors.push(cursor ?? query.get('after') ?? '');
     let own: ReadableStreamDefaultController<Uint8Array>;
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
@@ -135,7 +135,7 @@ describe('feed', { timeout: 60_000 }, () => {
     server.emit(3);
     await settle();
     expect(server.streams.size).toBe(1);
-    expect(server.asked).toEqual(['now', '1']);
+    expect(server.cursors).toEqual(['now', '1']);
     expect(second.seen).toEqual([1, 2, 3]);
     expect(third.seen).toEqual([1, 2, 3]);
     second.feed.stop();

@@ -21,7 +21,7 @@ const call = (more: Partial<Call> = {}): Call =>
     status: 'waiting',
     ...more,
   }) as Call;
-const asked = (from: string[]): Partial<Call> => ({
+const askedOf = (from: string[]): Partial<Call> => ({
   answer: { from, escalateTo: [], need: 1, votes: [] },
 });
 
@@ -164,15 +164,15 @@ describe('schema', () => {
 
 describe('words', () => {
   it('call_asked_of_me_waits_for_me', () => {
-    expect(isMine(call(asked(['alice'])), alice)).toBe(true);
-    expect(isMine(call(asked(['role:answer'])), alice)).toBe(true);
-    expect(isMine(call(asked(['carol'])), alice)).toBe(false);
-    expect(isMine(call(asked(['role:answer'])), { name: 'alice', role: 'read' })).toBe(false);
+    expect(isMine(call(askedOf(['alice'])), alice)).toBe(true);
+    expect(isMine(call(askedOf(['role:answer'])), alice)).toBe(true);
+    expect(isMine(call(askedOf(['carol'])), alice)).toBe(false);
+    expect(isMine(call(askedOf(['role:answer'])), { name: 'alice', role: 'read' })).toBe(false);
   });
   it('states_have_the_words_of_the_design', () => {
     const text = (more: Partial<Call>): string => callWord(call(more), alice, 0).text;
-    expect(text(asked(['carol', 'bob']))).toBe('Waits for carol or bob');
-    expect(text({ ...asked(['alice']) })).toBe('Waits for you');
+    expect(text(askedOf(['carol', 'bob']))).toBe('Waits for carol or bob');
+    expect(text({ ...askedOf(['alice']) })).toBe('Waits for you');
     expect(text({ reason: 'tool_result' })).toBe('Waits for a job');
     expect(text({ inDoubt: true })).toBe('In doubt');
     expect(text({ status: 'processing' })).toBe('Claimed');
@@ -182,7 +182,7 @@ describe('words', () => {
   it('budget_is_decided_by_its_amount', () => {
     const raise = { type: 'integer', title: 'Raise by (steps)', default: 5 };
     const budget = call({
-      ...asked(['alice']),
+      ...askedOf(['alice']),
       reason: 'budget',
       tool: 'budget',
       message: 'The turn has used 5 steps; its budget is 5 steps. Raise it, or end the turn?',
@@ -204,8 +204,8 @@ describe('words', () => {
     expect(headline('- a\n- b')).toEqual({ title: '', rest: '- a\n- b' });
     expect(headline('plain')).toEqual({ title: 'plain', rest: '' });
     expect(headline('a\u202eb').title).toBe('a⟨U+202E⟩b');
-    const asked = call({ message: '## Which?\n\ntext', reason: 'user_input' });
-    expect(question(asked)).toBe('Which?');
+    const open = call({ message: '## Which?\n\ntext', reason: 'user_input' });
+    expect(question(open)).toBe('Which?');
     const rule = call({ message: '# not Markdown', reason: 'approval' });
     expect(question(rule)).toBe('# not Markdown');
   });

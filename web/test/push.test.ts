@@ -102,14 +102,14 @@ describe('notifications of /you', () => {
     await vi.waitFor(() => expect(push.state).not.toBe('loading'));
     await tick();
   }
-  const said = (what: string) =>
+  const shows = (what: string) =>
     vi.waitFor(() => expect(toasts.list.map((one) => one.text)).toContain(what));
 
   it('are switched on for this browser', async () => {
     await show();
     expect(text()).not.toContain('this browser ·');
     button('Notify this browser')?.click();
-    await said('This browser gets notifications.');
+    await shows('This browser gets notifications.');
     expect(world.sent).toEqual([
       {
         method: 'POST',
@@ -131,19 +131,19 @@ describe('notifications of /you', () => {
     const old = world.subscription;
     await show();
     button('Notify this browser')?.click();
-    await said('This browser gets notifications.');
+    await shows('This browser gets notifications.');
     expect(world.subscription).not.toBe(old);
   });
 
   it('can be tested', async () => {
     await show();
     button('Send a test to Edge on Windows')?.click();
-    await said('Sent. It should appear within seconds.');
+    await shows('Sent. It should appear within seconds.');
     expect(world.sent[0]?.path).toBe('/api/devices/dev_2/test');
     world.test = { taken: false, status: 503, why: 'the service answered 503', removed: false };
     await vi.waitFor(() => expect(button('Send a test to Edge on Windows')?.disabled).toBe(false));
     button('Send a test to Edge on Windows')?.click();
-    await said('Not sent: the service answered 503.');
+    await shows('Not sent: the service answered 503.');
   });
 
   it('end for a browser that is removed', async () => {
@@ -152,7 +152,7 @@ describe('notifications of /you', () => {
     world.permission = 'granted';
     await show();
     button('Remove Firefox on Android')?.click();
-    await said('Firefox on Android gets no notifications any more.');
+    await shows('Firefox on Android gets no notifications any more.');
     expect(world.items.map((one) => one.id)).toEqual(['dev_2']);
     expect(world.subscription).toBeNull();
     expect(button('Notify this browser')).toBeDefined();

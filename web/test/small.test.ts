@@ -9,14 +9,14 @@ const MINUTE = 60_000;
 
 describe('countdown', () => {
   it('each_mark_is_announced_once', () => {
-    const said: number[] = [];
+    const marks: number[] = [];
     let before = 12 * MINUTE;
     for (let left = before; left > -MINUTE; left -= 7_000) {
       const mark = passed(before, left);
-      if (mark !== null) said.push(mark);
+      if (mark !== null) marks.push(mark);
       before = left;
     }
-    expect(said).toEqual([10, 5, 1]);
+    expect(marks).toEqual([10, 5, 1]);
   });
   it('marks_passed_in_a_sleep_of_the_machine_are_one', () => {
     expect(passed(11 * MINUTE, 30_000)).toBe(1);

@@ -13,12 +13,12 @@ const body = (...pieces: string[]): ReadableStream<Uint8Array> =>
   });
 
 function run(answers: (() => Response | Promise<Response>)[]) {
-  const asked: (string | null)[] = [];
+  const lastIDs: (string | null)[] = [];
   const states: LinkState[] = [];
   const seen: number[] = [];
   const client = new HttpClient({
     fetch: (_, init) => {
-      asked.push(new Headers(init?.headers).get('last-event-id'));
+      lastIDs.push(new Headers(init?.headers).get('last-event-id'));
       const next = answers.shift();
       return next ? Promise.resolve().then(next) : Promise.reject(new TypeError('no connection'));
     },
@@ -31,7 +31,7 @@ function run(answers: (() => Response | Promise<Response>)[]) {
     onState: (state) => states.push(state),
   });
   stream.open();
-  return { stream, asked, states, seen };
+  return { stream, lastIDs, states, seen };
 }
 
 describe('stream', () => {
@@ -39,22 +39,22 @@ describe('stream', () => {
   afterEach(() => void vi.useRealTimers());
 
   it('lost_stream_comes_back_after_its_last_event', async () => {
-    const { asked, seen, stream } = run([
+    const { lastIDs, seen, stream } = run([
       () => new Response(body(frame(4), frame(5))),
       () => new Response(body(frame(6))),
     ]);
     await vi.advanceTimersByTimeAsync(1000);
-    expect(asked.slice(0, 2)).toEqual(['3', '5']);
+    expect(lastIDs.slice(0, 2)).toEqual(['3', '5']);
     expect(seen).toEqual([4, 5, 6]);
     stream.close();
   });
   it('frame_with_an_id_alone_is_the_place_to_come_back_to', async () => {
-    const { asked, seen, stream } = run([
+    const { lastIDs, seen, stream } = run([
       () => new Response(body('retry: 1000\n\nid: f17\n\n')),
       () => new Response(body(frame(6))),
     ]);
     await vi.advanceTimersByTimeAsync(1000);
-    expect(asked.slice(0, 2)).toEqual(['3', 'f17']);
+    expect(lastIDs.slice(0, 2)).toEqual(['3', 'f17']);
     expect(seen).toEqual([6]);
     stream.close();
   });
@@ -68,16 +68,16 @@ describe('stream', () => {
     stream.close();
   });
   it('five_failures_pause_the_page_and_the_button_tries_again', async () => {
-    const { states, stream, asked } = run([]);
+    const { states, stream, lastIDs } = run([]);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(states.at(-1)).toEqual({ kind: 'paused' });
-    expect(asked).toHaveLength(TRIES + 1);
+    expect(lastIDs).toHaveLength(TRIES + 1);
     expect(states.filter((one) => one.kind === 'waiting').map((one) => one.tries)).toEqual([
       1, 2, 3, 4, 5,
     ]);
     stream.retry();
     await vi.advanceTimersByTimeAsync(1);
-    expect(asked).toHaveLength(TRIES + 2);
+    expect(lastIDs).toHaveLength(TRIES + 2);
     stream.close();
   });
   it('delays_double_up_to_thirty_seconds', () => {
@@ -86,12 +86,12 @@ describe('stream', () => {
     ]);
   });
   it('deleted_session_ends_the_stream', async () => {
-    const { states, asked } = run([
+    const { states, lastIDs } = run([
       () => new Response(body('event: bye\ndata: {"reason":"deleted"}\n\n')),
     ]);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(states.at(-1)).toEqual({ kind: 'ended', reason: 'deleted' });
-    expect(asked).toHaveLength(1);
+    expect(lastIDs).toHaveLength(1);
   });
   it('refused_sign_in_ends_the_stream', async () => {
     const { states } = run([() => new Response('', { status: 401 })]);

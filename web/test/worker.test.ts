@@ -15,7 +15,10 @@ interface Answered {
   type?: string;
   redirected?: boolean;
 }
-type Said = Omit<Answered, 'json'> & { clone: () => Said; json: () => Promise<unknown> };
+type CachedResponse = Omit<Answered, 'json'> & {
+  clone: () => CachedResponse;
+  json: () => Promise<unknown>;
+};
 interface Shown {
   title: string;
   tag: string;
@@ -27,10 +30,10 @@ interface Shown {
 
 /** A browser with the worker in it: its caches, its network and what a page of it asks for. */
 class Browser {
-  readonly kept = new Map<string, Map<string, Said>>();
+  readonly kept = new Map<string, Map<string, CachedResponse>>();
   online = true;
   answers = new Map<string, Answered>();
-  asked: { path: string; method?: string; body?: string }[] = [];
+  requests: { path: string; method?: string; body?: string }[] = [];
   /** What a person sees, and the windows that are open: their addresses and what came to them. */
   shown: Shown[] = [];
   windows: { url: string; got: unknown[]; focused: boolean }[] = [];
@@ -49,29 +52,30 @@ class Browser {
           [...this.kept.values()].map((one) => one.get(path(request))).find((one) => one),
         ),
       open: (name: string) => {
-        const cache = this.kept.get(name) ?? new Map<string, Said>();
+        const cache = this.kept.get(name) ?? new Map<string, CachedResponse>();
         this.kept.set(name, cache);
         return Promise.resolve({
-          put: (request: string | { url: string }, said: Said) => cache.set(path(request), said),
+          put: (request: string | { url: string }, response: CachedResponse) =>
+            cache.set(path(request), response),
         });
       },
     };
     const fetch = (
       request: string | { url: string },
       init: { method?: string; body?: string } = {},
-    ): Promise<Said> => {
-      this.asked.push({ path: path(request), ...init });
+    ): Promise<CachedResponse> => {
+      this.requests.push({ path: path(request), ...init });
       if (!this.online) return Promise.reject(new TypeError('no connection'));
       const found = this.answers.get(path(request)) ?? { text: `server: ${path(request)}` };
-      const said: Said = {
+      const response: CachedResponse = {
         ok: true,
         type: 'basic',
         redirected: false,
         ...found,
         json: () => Promise.resolve(found.json),
-        clone: () => said,
+        clone: () => response,
       };
-      return Promise.resolve(said);
+      return Promise.resolve(response);
     };
     const self = {
       location: { origin: ORIGIN },
@@ -122,15 +126,15 @@ class Browser {
 
   /** What the worker answers; `null`: it leaves the request to the browser. */
   async ask(path: string, { method = 'GET', mode = 'cors' }: Asked = {}): Promise<string | null> {
-    let answer: Promise<Said> | null = null;
+    let answer: Promise<CachedResponse> | null = null;
     const waits: Promise<unknown>[] = [];
     this.listeners.get('fetch')?.({
       request: { url: ORIGIN + path, method, mode },
-      respondWith: (given: Promise<Said>) => (answer = given),
+      respondWith: (given: Promise<CachedResponse>) => (answer = given),
       waitUntil: (given: Promise<unknown>) => waits.push(given),
     });
     await Promise.all(waits);
-    return answer ? (await (answer as Promise<Said>)).text : null;
+    return answer ? (await (answer as Promise<CachedResponse>)).text : null;
   }
   view(path: string): Promise<string | null> {
     return this.ask(path, { mode: 'navigate' });
@@ -229,7 +233,7 @@ describe('notifications', () => {
   beforeEach(() => {
     browser = new Browser();
   });
-  const asked = {
+  const question = {
     type: 'call',
     pendingID: 'pnd_1',
     headline: 'Approval wanted',
@@ -242,7 +246,7 @@ describe('notifications', () => {
   };
 
   it('says what waits, and decides nothing', async () => {
-    await browser.push(JSON.stringify(asked));
+    await browser.push(JSON.stringify(question));
     expect(browser.shown).toEqual([
       {
         title: 'Deploy shop?',
@@ -253,23 +257,23 @@ describe('notifications', () => {
         data: { open: '/?open=pnd_1' },
       },
     ]);
-    expect(browser.asked).toEqual([]);
+    expect(browser.requests).toEqual([]);
   });
 
   it('says until when, with the day if it is another one', async () => {
     const today = new Date();
-    await browser.push(JSON.stringify({ ...asked, deadline: today.getTime() }));
+    await browser.push(JSON.stringify({ ...question, deadline: today.getTime() }));
     const hour = today.toLocaleString(undefined, { timeStyle: 'short' });
     expect(browser.shown[0]?.body).toBe(`Approval wanted\ndeploy · ops · until ${hour}`);
-    await browser.push(JSON.stringify({ ...asked, deadline: 0, question: '' }));
+    await browser.push(JSON.stringify({ ...question, deadline: 0, question: '' }));
     expect(browser.shown[0]?.title).toBe('deploy');
     expect(browser.shown[0]?.body).toMatch(/until .*19(69|70)/);
   });
 
   it('replaces the question by its outcome, without a sound', async () => {
-    await browser.push(JSON.stringify(asked));
-    await browser.push(JSON.stringify({ ...asked, pendingID: 'pnd_2' }));
-    await browser.push(JSON.stringify({ ...asked, settled: true, headline: 'Approved by bob' }));
+    await browser.push(JSON.stringify(question));
+    await browser.push(JSON.stringify({ ...question, pendingID: 'pnd_2' }));
+    await browser.push(JSON.stringify({ ...question, settled: true, headline: 'Approved by bob' }));
     expect(browser.shown.map((one) => [one.tag, one.title])).toEqual([
       ['pnd_2', 'Deploy shop?'],
       ['pnd_1', 'Approved by bob'],
@@ -289,7 +293,7 @@ describe('notifications', () => {
 
   it('opens the call in a new window', async () => {
     browser.windows = [{ url: `${ORIGIN}/a/pnd_9`, got: [], focused: false }];
-    await browser.push(JSON.stringify(asked));
+    await browser.push(JSON.stringify(question));
     await browser.click(browser.shown[0]!);
     expect(browser.shown).toEqual([]);
     expect(browser.windows[1]).toEqual({ url: `${ORIGIN}/?open=pnd_1`, got: [], focused: true });
@@ -298,7 +302,7 @@ describe('notifications', () => {
 
   it('opens the call in the page that is open', async () => {
     browser.windows = [{ url: `${ORIGIN}/sessions`, got: [], focused: false }];
-    await browser.push(JSON.stringify(asked));
+    await browser.push(JSON.stringify(question));
     await browser.click(browser.shown[0]!);
     expect(browser.windows).toEqual([
       { url: `${ORIGIN}/sessions`, got: [{ open: '/?open=pnd_1' }], focused: true },
@@ -306,13 +310,13 @@ describe('notifications', () => {
   });
 
   it('opens nothing of another site', async () => {
-    await browser.push(JSON.stringify({ ...asked, open: 'https://evil.example/x' }));
+    await browser.push(JSON.stringify({ ...question, open: 'https://evil.example/x' }));
     await browser.click(browser.shown[0]!);
     expect(browser.windows[0]?.url).toBe(`${ORIGIN}/`);
   });
 
   it('ends with the sign-in', async () => {
-    await browser.push(JSON.stringify(asked));
+    await browser.push(JSON.stringify(question));
     await browser.ask('/sign-in', { method: 'DELETE' });
     expect([browser.subscribed, browser.shown]).toEqual([false, []]);
     browser.subscribed = true;
@@ -325,8 +329,8 @@ describe('notifications', () => {
     browser.answers.set('/api/devices', { text: '', json: { key: 'K', items: [] } });
     await browser.send('pushsubscriptionchange');
     expect(browser.subscription).toEqual({ userVisibleOnly: true, applicationServerKey: 'K' });
-    expect(browser.asked[1]).toMatchObject({ path: '/api/devices', method: 'POST' });
-    expect(JSON.parse(browser.asked[1]?.body ?? '')).toEqual({
+    expect(browser.requests[1]).toMatchObject({ path: '/api/devices', method: 'POST' });
+    expect(JSON.parse(browser.requests[1]?.body ?? '')).toEqual({
       endpoint: 'https://push/2',
       p256dh: 'P',
       auth: 'A',
@@ -336,6 +340,6 @@ describe('notifications', () => {
   it('stays silent where the server sends nothing', async () => {
     browser.answers.set('/api/devices', { text: '', json: { key: null, items: [] } });
     await browser.send('pushsubscriptionchange');
-    expect([browser.subscription, browser.asked.length]).toEqual([null, 1]);
+    expect([browser.subscription, browser.requests.length]).toEqual([null, 1]);
   });
 });

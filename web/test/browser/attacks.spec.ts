@@ -115,14 +115,14 @@ const resultBody = (call: PendingCall): string =>
   `{"pendingID":"${call.id}","result":{"output":"evil"}}`;
 
 test('the cookie works on our own page', async ({ attack }) => {
-  const said = await send(attack.own, {
+  const result = await send(attack.own, {
     url: '/async-tool/result',
     method: 'POST',
     body: resultBody(attack.call),
     kind: 'application/json',
     mode: 'cors',
   });
-  expect(said).toBe('basic 200');
+  expect(result).toBe('basic 200');
 });
 
 test('a foreign page sends and nothing changes', async ({ attack, server }) => {
@@ -139,8 +139,8 @@ test('a foreign page sends and nothing changes', async ({ attack, server }) => {
     for (const [method, path, body] of tries)
       for (const kind of kinds)
         for (const mode of ['no-cors', 'cors'] as const) {
-          const said = await send(evil, { url: server.url + path, method, body, kind, mode });
-          expect(['opaque 0', 'refused'], `${host} ${path} ${kind} ${mode}`).toContain(said);
+          const result = await send(evil, { url: server.url + path, method, body, kind, mode });
+          expect(['opaque 0', 'refused'], `${host} ${path} ${kind} ${mode}`).toContain(result);
         }
     await evil.evaluate(
       ([url, body]) => navigator.sendBeacon(String(url), String(body)),
@@ -232,7 +232,7 @@ test('signed-in person denies at the link of the decision', async ({ attack, ser
   await button(page, 'Deny the call').click();
   await shows(page, 'Denied');
   await server.atRest(session.id);
-  expect(await server.said(session.id)).toContain('denied: not on a friday');
+  expect(await server.lastText(session.id)).toContain('denied: not on a friday');
   await expect(button(page, 'Deny…')).toHaveCount(0);
 });
 

@@ -71,7 +71,7 @@ test.describe('on a phone', () => {
     await expect(attached(page)).toHaveCount(0);
     await expect.poll(() => widths(page)).toEqual([1]);
     // The model got the picture as it was taken.
-    expect(provider.asked.at(-1)).toContain(`data:image/png;base64,${PIXEL}`);
+    expect(provider.requests.at(-1)).toContain(`data:image/png;base64,${PIXEL}`);
   });
 });
 
@@ -154,13 +154,13 @@ test.describe('while a turn is open', () => {
     await shows(page, String(PIECES[0]).trim());
     await send(page, 'and then this');
     await expect(page.locator('.queued')).toContainText('and then this');
-    expect(provider.asked).toHaveLength(1);
+    expect(provider.requests).toHaveLength(1);
     provider.release(100);
     await expect(page.locator('.queued')).toHaveCount(0);
     await server.atRest(session.id);
     await once(page, 'and then this');
-    expect(provider.asked).toHaveLength(2);
-    expect(provider.asked[1]).toContain(PIECES.join('').slice(-12));
+    expect(provider.requests).toHaveLength(2);
+    expect(provider.requests[1]).toContain(PIECES.join('').slice(-12));
   });
 
   test('prompt interrupts the turn', async ({ page, provider, server }) => {

@@ -291,8 +291,8 @@ test.describe('tool that makes files', () => {
       { name: 'chart.png', mime: 'image/png', base64: PIXEL },
       { name: 'rows.csv', mime: 'text/csv', text: 'a,b' },
     ];
-    provider.says = (asked) => {
-      const file = files[asked.split('"role":"tool"').length - 1];
+    provider.says = (request) => {
+      const file = files[request.split('"role":"tool"').length - 1];
       return file ? [{ tool: 'artifact_emit', input: file }] : ['Made.'];
     };
     const session = await server.create('go', { agentID: 'writer' });

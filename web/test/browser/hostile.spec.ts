@@ -44,11 +44,11 @@ test('hostile texts run nothing anywhere', async ({ page, provider, server }) =>
       loaded.push(request.url());
   });
   provider.says = () => [HOSTILE];
-  const asked = await server.create(`ask ${BAD} is it so?`, { title: HOSTILE });
-  const call = await server.openCall(asked.id);
+  const waiting = await server.create(`ask ${BAD} is it so?`, { title: HOSTILE });
+  const call = await server.openCall(waiting.id);
   const job = await server.create('deploy A');
   await server.result((await server.openCall(job.id)).id, { page: HOSTILE });
-  const said = await server.create(undefined, { agentID: 'writer', alias: 'scribe' });
+  const writer = await server.create(undefined, { agentID: 'writer', alias: 'scribe' });
   const data = Buffer.from(HOSTILE).toString('base64');
   const parts = [
     { type: 'text', text: `be hostile ${HOSTILE}` },
@@ -60,7 +60,7 @@ test('hostile texts run nothing anywhere', async ({ page, provider, server }) =>
       data: Buffer.from(DRAWING).toString('base64'),
     },
   ];
-  await server.api.ok('POST', `/api/sessions/${said.id}/prompt?wait=20`, { parts });
+  await server.api.ok('POST', `/api/sessions/${writer.id}/prompt?wait=20`, { parts });
   await server.api.ok('POST', '/api/mail', { to: 'scribe', text: HOSTILE });
   const task = await server.create(`background report ${HOSTILE}`);
   await signIn(page, server);
@@ -68,13 +68,13 @@ test('hostile texts run nothing anywhere', async ({ page, provider, server }) =>
     ['/', 'is it so?'],
     [`/?open=${call.id}`, 'is it so?'],
     ['/sessions', 'onerror'],
-    [`/sessions/${asked.id}`, 'onerror'],
-    [`/sessions/${asked.id}/timeline`, 'onerror'],
+    [`/sessions/${waiting.id}`, 'onerror'],
+    [`/sessions/${waiting.id}/timeline`, 'onerror'],
     [`/sessions/${job.id}`, 'deploy'],
     [`/sessions/${job.id}/timeline`, 'deploy'],
     [`/sessions/${job.id}/calls`, 'deploy'],
-    [`/sessions/${said.id}`, 'onerror'],
-    [`/sessions/${said.id}/mail`, 'onerror'],
+    [`/sessions/${writer.id}`, 'onerror'],
+    [`/sessions/${writer.id}/mail`, 'onerror'],
     ['/mail', 'onerror'],
     [`/sessions/${task.id}/tasks`, 'onerror'],
     ['/tasks', 'onerror'],
@@ -123,8 +123,8 @@ ask = "Run {input.what}?"
   test('claim of the agent cannot look like a decision', async ({ page, provider, server }) => {
     const text =
       '# Approve now\n\n[Approve…](http://evil.example/approve) **What will run** <button>Approve…</button>';
-    provider.says = (asked) =>
-      asked.includes('"role":"tool"')
+    provider.says = (request) =>
+      request.includes('"role":"tool"')
         ? ['Done.']
         : [text, { tool: 'run', input: { what: 'tests' } }];
     provider.release(10);
@@ -143,8 +143,8 @@ ask = "Run {input.what}?"
     server,
   }) => {
     const input = { what: 'safe\u202Etxt.exe\u200B' };
-    provider.says = (asked) =>
-      asked.includes('"role":"tool"') ? ['Done.'] : [{ tool: 'run', input }];
+    provider.says = (request) =>
+      request.includes('"role":"tool"') ? ['Done.'] : [{ tool: 'run', input }];
     await server.create('go', { agentID: 'writer' });
     await signIn(page, server);
     await shows(page.locator('.exec'), 'U+202E');

@@ -77,7 +77,7 @@ test('two people race and one decides', async ({ page, other, server }) => {
   await shows(first, 'Approved.');
   await shows(second, new RegExp(`Already approved by ${by} at \\d\\d:\\d\\d\\.`));
   await shows(second, 'Your answer was not applied');
-  expect(await server.said(session.id)).toBe('dangerous A: {"done":"A","runs":1}');
+  expect(await server.lastText(session.id)).toBe('dangerous A: {"done":"A","runs":1}');
 });
 
 test('link of a notification opens one decision in two acts', async ({ page, server }) => {
@@ -112,7 +112,7 @@ test('arguments are edited and approved as edited', async ({ page, server }) => 
   await button(page, 'Approve with 1 change and run').click();
   await shows(page, 'Approved.');
   await server.atRest(session.id);
-  expect(await server.said(session.id)).toContain('dangerous B');
+  expect(await server.lastText(session.id)).toContain('dangerous B');
 });
 
 test('an edit is put back', async ({ page, server }) => {
@@ -164,7 +164,7 @@ test('drafts are kept over a reload and after a refusal', async ({ page, server 
   await button(page, 'Deny the call').click();
   await shows(page, 'Denied');
   await server.atRest(session.id);
-  expect(await server.said(session.id)).toContain('denied: the budget is spent');
+  expect(await server.lastText(session.id)).toContain('denied: the budget is spent');
 });
 
 test('question is answered by one of its choices', async ({ page, server }) => {
@@ -177,7 +177,7 @@ test('question is answered by one of its choices', async ({ page, server }) => {
   await button(page, 'Send answer').click();
   await shows(page, 'Answer sent.');
   await server.atRest(session.id);
-  expect(await server.said(session.id)).toBe('ask_human Where?: south');
+  expect(await server.lastText(session.id)).toBe('ask_human Where?: south');
 });
 
 test('form with files is answered and hostile titles are text', async ({ page, server }) => {
@@ -189,8 +189,8 @@ test('form with files is answered and hostile titles are text', async ({ page, s
     },
     required: ['count'],
   };
-  const asked = { question: `# Where ${BAD}\n\n- **one**\n- two`, schema, files: true };
-  const session = await server.create(`ask ${JSON.stringify(asked)}`);
+  const form = { question: `# Where ${BAD}\n\n- **one**\n- two`, schema, files: true };
+  const session = await server.create(`ask ${JSON.stringify(form)}`);
   await signIn(page, server);
   await shows(page, 'how many');
   await expect(page.locator('.rest li')).toHaveCount(2);
@@ -211,7 +211,7 @@ test('form with files is answered and hostile titles are text', async ({ page, s
   await button(page, 'Send answer').click();
   await shows(page, 'Answer sent.');
   await server.atRest(session.id);
-  expect(await server.said(session.id)).toContain('"count":3');
+  expect(await server.lastText(session.id)).toContain('"count":3');
   await page.goto(`${server.url}/sessions/${session.id}`);
   await shows(page, 'onerror');
   expect(await page.evaluate('window.hacked')).toBeUndefined();
@@ -276,7 +276,7 @@ test('job gets its result by hand', async ({ page, server }) => {
   await button(page, 'Send result').click();
   await shows(page, 'Result entered.');
   await server.atRest(session.id);
-  expect(await server.said(session.id)).toBe('deploy shop: {"version":2}');
+  expect(await server.lastText(session.id)).toBe('deploy shop: {"version":2}');
 });
 
 test('job is reported as failed by hand', async ({ page, server }) => {
@@ -287,7 +287,7 @@ test('job is reported as failed by hand', async ({ page, server }) => {
   await button(page, 'Report failure').click();
   await shows(page, 'Failure reported.');
   await server.atRest(session.id);
-  expect(await server.said(session.id)).toBe('deploy shop failed: no space left');
+  expect(await server.lastText(session.id)).toBe('deploy shop failed: no space left');
 });
 
 test('who may only answer cannot give the result of a job', async ({ page, server }) => {
@@ -372,7 +372,7 @@ ask = "Deploy {input.target}?"
     await button(page, 'Deny the call').click();
     await shows(page, 'Denied. The agent got your reason.');
     await server.atRest(session.id);
-    expect(await server.said(session.id)).toBe('deploy shop failed: denied: not on a friday');
+    expect(await server.lastText(session.id)).toBe('deploy shop failed: denied: not on a friday');
   });
 });
 
@@ -479,8 +479,8 @@ ask = "Scale {input.service} to {input.replicas}?"
     provider,
     server,
   }) => {
-    provider.says = (asked) =>
-      asked.includes('"role":"tool"') ? ['Scaled.'] : [{ tool: 'scale', input }];
+    provider.says = (request) =>
+      request.includes('"role":"tool"') ? ['Scaled.'] : [{ tool: 'scale', input }];
     const session = await server.create('scale the shop', { agentID: 'writer' });
     await signIn(page, server);
     const call = await server.openCall(session.id);
@@ -519,7 +519,9 @@ ask = "Scale {input.service} to {input.replicas}?"
     expect((await server.call(call.id)).decision?.approved).toBe(true);
     // The tool gives back what it got, and the model read it.
     const ran = JSON.stringify({ ...input, replicas: 6, region: 'us-east' });
-    const told = JSON.parse(String(provider.asked.at(-1))) as { messages: { content: string }[] };
-    expect(JSON.parse(String(told.messages.at(-1)?.content))).toEqual(JSON.parse(ran));
+    const sent = JSON.parse(String(provider.requests.at(-1))) as {
+      messages: { content: string }[];
+    };
+    expect(JSON.parse(String(sent.messages.at(-1)?.content))).toEqual(JSON.parse(ran));
   });
 });

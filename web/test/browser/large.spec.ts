@@ -42,14 +42,14 @@ test.describe('with many sessions', () => {
 
   test('list of 100,000 sessions scrolls, is searched and filtered', async ({ page, server }) => {
     test.setTimeout(240_000);
-    const asked: string[] = [];
+    const requests: string[] = [];
     await createSessions(server, MANY);
     const asleep = await server.create('deploy A', { title: 'The one that sleeps' });
     await signIn(page, server, '/you');
-    page.on('request', (request) => asked.push(request.url()));
+    page.on('request', (request) => requests.push(request.url()));
     await page.goto(`${server.url}/sessions`);
     await shows(page, 'The one that sleeps');
-    expect(asked.length).toBeLessThan(60);
+    expect(requests.length).toBeLessThan(60);
     const rows = page.locator('.body tbody tr');
     expect(await rows.count()).toBeLessThan(200);
 

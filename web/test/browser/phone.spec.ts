@@ -26,7 +26,7 @@ test('call is approved by touch from the list on', async ({ page, server }) => {
   await send.tap();
   await shows(page, 'Approved.');
   await server.atRest(session.id);
-  expect(await server.said(session.id)).toContain('dangerous A');
+  expect(await server.lastText(session.id)).toContain('dangerous A');
 });
 
 test('targets of a phone are large enough', async ({ page, server }) => {

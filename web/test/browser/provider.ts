@@ -22,10 +22,10 @@ function wants({ tool, input }: Wanted): object {
 
 export class Provider {
   /** What it says to a prompt; the pieces are as they are unless a test says something else. */
-  says: (asked: string) => (string | Wanted)[] = () => PIECES;
+  says: (request: string) => (string | Wanted)[] = () => PIECES;
   /** It answers that a request is wrong, which is not tried again. */
   refuses = false;
-  asked: string[] = [];
+  requests: string[] = [];
   private tickets = 0;
   private waiting: (() => void)[] = [];
   private readonly server: Server;
@@ -65,9 +65,9 @@ export class Provider {
   }
 
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let asked = '';
-    for await (const chunk of request) asked += String(chunk);
-    this.asked.push(asked);
+    let body = '';
+    for await (const chunk of request) body += String(chunk);
+    this.requests.push(body);
     if (this.refuses) {
       response.writeHead(400, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ error: { message: 'The test refuses this.' } }));
@@ -79,7 +79,7 @@ export class Provider {
       const whole = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices };
       response.write(`data: ${JSON.stringify(whole)}\n\n`);
     };
-    const pieces = this.says(asked);
+    const pieces = this.says(body);
     for (const [number, piece] of pieces.entries()) {
       if (number > 0) await this.ticket();
       if (response.destroyed) return; // the server was killed

@@ -217,7 +217,7 @@ export class Server {
   }
 
   /** The text of the agent's newest message. */
-  async said(session: string): Promise<string> {
+  async lastText(session: string): Promise<string> {
     type Said = { role: string; parts: { type: string; text: string }[] };
     const path = `/api/sessions/${session}/messages?limit=200`;
     const { items } = await this.api.ok<{ items: Said[] }>('GET', path);

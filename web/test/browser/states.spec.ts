@@ -32,7 +32,7 @@ test('failed turn is retried from the conversation and from the list', async ({
   await button(page, 'Retry').click();
   await expect(row).toContainText('Idle');
   await server.atRest(String(sessions[1]?.id));
-  expect(await server.said(String(sessions[1]?.id))).toBe('It worked.');
+  expect(await server.lastText(String(sessions[1]?.id))).toBe('It worked.');
 });
 
 test('session is ended, reopened by a message and deleted', async ({ page, server }) => {
