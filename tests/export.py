@@ -255,7 +255,7 @@ class TasksAndMail(Whole):
         self.assertEqual((ended['status'], ended['result']), ('completed', 'deploy A: live'))
         wait_for(lambda: self.notices(copy, parent), what='the notice')
         copy.at_rest(parent)
-        self.assertEqual(self.notices(self.server, parent), [], 'the original is not told')
+        self.assertEqual(self.notices(self.server, parent), [], 'the original gets no notice')
         listed = copy.items(f'/api/sessions/{parent}/tasks')
         self.assertEqual([one['taskID'] for one in listed], [task['taskID']])
 

@@ -402,7 +402,7 @@ class Asking(Face):
         self.assertIn('not found', program.fails('collect_answer', id='pnd_1').lower())
 
     def asking(self, elicitation, **arguments):
-        """A program whose client asks its user, what it is asked, and the number of the call."""
+        """A program whose client asks its user, the question, and the number of the call."""
         program = Program(self.server, capabilities={'elicitation': elicitation})
         self.addCleanup(program.kill)
         number = program.begin('tools/call', name='ask_human', arguments={

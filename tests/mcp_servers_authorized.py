@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """An MCP server whose authorization server is npm's oidc-provider: a person signs in, the token is
-renewed, and after a revocation the sign-in is asked for again. Needs node and npm."""
+renewed, and after a revocation a person must sign in again. Needs node and npm."""
 import base64
 import json
 import pathlib

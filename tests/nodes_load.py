@@ -140,7 +140,7 @@ class Run(load.Run):
             super().settle(call, shown)
 
     def finish(self):
-        """Settles what is open, and compares everything with what the clients were told."""
+        """Settles what is open, and compares everything with the answers that clients got."""
         self.settle_all()
         self.check()
         failures = self.world.failures

@@ -170,7 +170,7 @@ class Provider(NodePeer):
 
 class FakeProvider:
     """Answers each path with what `answers` says: (status, headers, bytes), or a function of the
-    request's body that returns that. Keeps what was asked."""
+    request's body that returns that. Keeps the requests."""
 
     def __init__(self):
         self.answers, self.requests = {}, []

@@ -91,7 +91,7 @@ class Keys:
 
 
 class Stamps:
-    """Which keys had no findings; one that nobody asked for in a month is forgotten."""
+    """The keys without findings; one that is unused for a month is removed."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -132,7 +132,7 @@ def lint(root, source):
 
 
 def flags_of(command, source):
-    """What is said to the compiler, without which source becomes which object."""
+    """The compiler's flags, without the source and the object."""
     words = shlex.split(command)
     words = words[next(at for at, word in enumerate(words) if word.startswith('-')):]
     at = words.index('-o')

@@ -87,7 +87,7 @@ class Lint(unittest.TestCase):
         self.assertEqual(lint.flags_of(command, '/src/a.cc'), ('-O0', '-DX=a b'))
 
     def test_findings_are_those_of_each_alone(self):
-        """A fault is found in a batch too, and told of its source, with whatever stands alone."""
+        """A fault in a batch is found too, and reported for its source."""
         if not shutil.which(lint.TOOL):
             self.skipTest(f'not installed: {lint.TOOL}')
         self.write('.clang-tidy', "Checks: '-*,bugprone-*'\nWarningsAsErrors: '*'\n")

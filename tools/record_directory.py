@@ -50,7 +50,7 @@ def fill(server):
 
 
 def paths(server, made):
-    """What is asked of it: lists, and each session."""
+    """The requests to it: lists, and each session."""
     out = ['/api/projects/default/sessions?limit=200', '/api/projects/other/sessions',
            '/async-tool/pending?limit=200', '/api/tokens', '/api/audit?limit=200']
     for session in made.values():

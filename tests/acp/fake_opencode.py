@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A program that has what matters of opencode: `acp` with an HTTP port that tells what was said,
+"""A program that has what matters of opencode: `acp` with an HTTP port that lists the messages,
 and `attach URL`, its own screen, which sends what is typed to that port. ACP tells nobody what was
 typed. What it keeps lies in $FAKE_STATE."""
 import base64
@@ -59,7 +59,7 @@ class Agent:
         self.send({'method': 'session/update', 'params': {'sessionId': session, 'update': update}})
 
     def answer(self, session, text):
-        """To what a person or Dormouse has said."""
+        """Answers a prompt of a person or of Dormouse."""
         with self.lock:
             self.kept.add(session, 'user', text)
             if 'say nothing' in text:

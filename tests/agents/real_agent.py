@@ -72,7 +72,7 @@ class RealAgent(Played):
         return self.server.last_text(session) if turn['status'] == 'ended' else None
 
     def wait_until_kept(self):
-        """Until the program has written down what was said, if it does so after its answer."""
+        """Waits until the program has stored the messages, if it does so after its answer."""
 
     def marker(self):
         path = self.work / 'marker.txt'

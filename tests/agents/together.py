@@ -26,7 +26,7 @@ class Together(real_agent.Played):
         )
 
     def reports_token(self, session):
-        """What the session says of what Claude Code has said."""
+        """True if the session's last reply has the token that Claude Code reported."""
         replies = [m for m in self.server.messages(session) if m['role'] == 'assistant']
         return any('TOKEN-99' in p.get('text', '') for m in replies[-1:] for p in m['parts'])
 

@@ -1,4 +1,4 @@
-"""Stands between dormouse and a fake provider: keeps what was really asked, byte for byte, hands it
+"""Stands between dormouse and a fake provider: keeps each request, byte for byte, hands it
 on, and gives the answers of its own that a fake cannot give."""
 import http.client
 import http.server

@@ -1,4 +1,4 @@
-"""What requests to the providers say, told alike for all of them; and what a real provider would
+"""The contents of requests to the providers, in one form; and what a real provider would
 refuse: calls without their answers, answers without calls, two messages of the same side."""
 import json
 

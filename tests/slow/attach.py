@@ -152,7 +152,7 @@ class Typing(Attach):
         self.server.prompt(session, 'what do you know?')
         self.assertEqual(self.server.last_text(session), 'I know TOKEN-17 TOKEN-23')
         prompt = [m['parts'][0]['text'] for m in self.kept() if m['info']['role'] == 'user'][-1]
-        self.assertNotIn('TOKEN-23', prompt, 'it is not told what it has heard itself')
+        self.assertNotIn('TOKEN-23', prompt, 'it does not get its own messages again')
 
     def kept(self):
         return list(json.loads((self.state / 'kept.json').read_text()).values())[0]
