@@ -369,6 +369,11 @@ class Bad(Whole):
         done = self.imports(file='-', status=2, stdin='{"type":"other"}\n')
         self.assertIn('this is no export', done.stderr)
 
+    def test_empty_standard_input_is_named(self):
+        for target in (None, ('--data', str(self.server.directory))):
+            done = self.imports(file='-', status=2, stdin='', target=target)
+            self.assertIn('the export is empty', done.stderr)
+
 
 class Killed(Whole):
     def test_killed_import_has_whole_sessions(self):

@@ -19,7 +19,8 @@ class Running(Whole):
         return super().imports(*options, target=('--data', str(server.directory)), **named)
 
     def counted(self, done, imported, before=0, refused=0):
-        self.assertIn(f'imported {imported} sessions, there already {before}, refused {refused}',
+        sessions = '1 session' if imported == 1 else f'{imported} sessions'
+        self.assertIn(f'imported {sessions}, there already {before}, refused {refused}',
                       done.stderr)
 
 

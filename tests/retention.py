@@ -62,7 +62,7 @@ class Retention(Case):
         self.assertEqual(self.ids(), {waiting, active})
         self.assertProblem(self.server.get(f'/api/sessions/{old[0]}'), 404, 'not_found')
         again = self.command('--completed-after', '0ms')
-        self.assertIn('0 sessions are deleted, 0 bytes', again.stdout)
+        self.assertIn('0 sessions deleted, 0 bytes', again.stdout)
         (call,) = self.server.open_calls(waiting)
         self.assertStatus(self.server.result(call['id'], 'live'), 200)
         self.server.at_rest(waiting)

@@ -8,6 +8,7 @@
 #include "backup/copy/depot.h"
 #include "backup/copy/read_copy.h"
 #include "backup/restore.h"
+#include "base/text/counted.h"
 #include "http/resources/operations/doctor/concerns.h"
 #include "io/clock.h"
 #include "json/json.h"
@@ -117,8 +118,9 @@ void print_json(Checked const& checked) {
 
 void print_text(Checked const& checked) {
     for (std::string const& finding : checked.findings) std::puts(finding.c_str());
-    std::printf("%zu files, %zu findings\n", checked.manifest.files.size(),
-                checked.findings.size());
+    std::puts((counted(checked.manifest.files.size(), "file") + ", " +
+               counted(checked.findings.size(), "finding"))
+                  .c_str());
 }
 
 // A continuous copy: what an option names, and the key.

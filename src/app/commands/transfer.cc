@@ -5,6 +5,7 @@
 #include "app/parts/user.h"
 #include "app/release.h"
 #include "app/start/complain.h"
+#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "io/clock.h"
 #include "io/fd.h"
@@ -196,9 +197,9 @@ void print(cli::ImportOptions const& options, runner::ImportedSession const& ses
 }
 
 int conclude(cli::ImportOptions const& options, runner::ImportReport const& report) {
-    std::fprintf(stderr, "%s %llu session%s, there already %llu, refused %llu\n",
+    std::fprintf(stderr, "%s %s, there already %llu, refused %llu\n",
                  options.dry_run ? "would import" : "imported",
-                 static_cast<unsigned long long>(report.imported), report.imported == 1 ? "" : "s",
+                 counted(report.imported, "session").c_str(),
                  static_cast<unsigned long long>(report.before),
                  static_cast<unsigned long long>(report.refused));
     if (report.cut_off) std::fprintf(stderr, "the file was cut off: its last line is missing\n");
@@ -227,9 +228,8 @@ int export_sessions(cli::ExportOptions const& options) {
     if (std::fflush(stdout) != 0) return complain("export", not_written(errno));
     for (std::string const& one : report->left_out)
         std::fprintf(stderr, "left out: %s\n", escape_for_terminal(one).c_str());
-    std::fprintf(stderr, "exported %llu sessions, %llu events\n",
-                 static_cast<unsigned long long>(report->sessions),
-                 static_cast<unsigned long long>(report->events));
+    std::fprintf(stderr, "exported %s, %s\n", counted(report->sessions, "session").c_str(),
+                 counted(report->events, "event").c_str());
     return report->left_out.empty() ? 0 : 1;
 }
 
@@ -243,7 +243,15 @@ int import_sessions(cli::ImportOptions const& options) {
     if (!target) return complain("import", target.error());
     Lines lines(read_file ? opened.get() : STDIN_FILENO);
     TextLines text(options.text ? std::string_view(*options.text) : std::string_view());
-    runner::TransferSource const next = [&] { return options.text ? text.next() : lines.next(); };
+    runner::TransferSource const next_line = [&] {
+        return options.text ? text.next() : lines.next();
+    };
+    auto first = next_line();
+    if (first && !*first) first = fail(Code::bad_value, "the export is empty");
+    if (!first) return complain("import", first.error());
+    runner::TransferSource const next = [&] {
+        return *first ? std::exchange(*first, std::nullopt) : next_line();
+    };
     using enum runner::Deleted;
     runner::ImportOptions const how{.new_ids = options.new_ids,
                                     .dry_run = options.dry_run,

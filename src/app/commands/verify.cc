@@ -2,6 +2,7 @@
 
 #include "app/parts/stores.h"
 #include "app/start/complain.h"
+#include "base/text/counted.h"
 #include "index/reading.h"
 #include "json/json.h"
 #include "runner/repair/verify.h"
@@ -45,9 +46,9 @@ void print_text(runner::VerifyReport const& report) {
         std::printf("%s%s\n", of_session ? (finding.session.text() + ": ").c_str() : "",
                     finding.what.c_str());
     }
-    std::printf("%llu sessions, %llu events, %zu findings\n",
-                static_cast<unsigned long long>(report.sessions),
-                static_cast<unsigned long long>(report.events), report.findings.size());
+    std::puts((counted(report.sessions, "session") + ", " + counted(report.events, "event") + ", " +
+               counted(report.findings.size(), "finding"))
+                  .c_str());
 }
 
 void print_progress(std::uint64_t sessions) {

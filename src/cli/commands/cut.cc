@@ -1,5 +1,6 @@
 // retention --messages, --older-than, --bytes: deletes the oldest turns of sessions.
 
+#include "base/text/counted.h"
 #include "cli/commands/commands.h"
 
 #include "base/text/text.h"
@@ -76,10 +77,6 @@ void show_cuts(Context const& context, json::View report) {
                 std::to_string(one["bytes"].integer_or(0)) + " bytes\n";
     });
     context.show(Json::trusted(std::string(report.raw())), text);
-}
-
-std::string counted(std::int64_t count, std::string const& what) {
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Commands that change nothing: sessions, show, tail, timeline, pending, agents, tools, explain,
 // artifact, doctor.
 
+#include "base/text/counted.h"
 #include "base/url.h"
 #include "cli/client/interrupts.h"
 #include "cli/client/resolve.h"
@@ -384,7 +385,7 @@ Outcome<std::size_t> read_all(Context const& context, Client& client, bool dry_r
         context.show(page->body, repair_text(report, context.style));
     } while (!cursor.empty());
     if (!context.global.json)
-        context.out << "looked at " << sessions << " sessions: "
+        context.out << "looked at " << counted(sessions, "session") << ": "
                     << (wrong == 0 ? "all agree with their journals"
                                    : std::to_string(wrong) + " do not agree with their journals")
                     << "\n";

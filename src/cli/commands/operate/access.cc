@@ -2,6 +2,7 @@
 
 #include "cli/commands/commands.h"
 
+#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "base/url.h"
 #include "cli/render/qr.h"
@@ -239,10 +240,11 @@ Outcome<int> execute(Context const& context, RetentionArgs const& args) {
     if (!swept) return std::unexpected(swept.error());
     if (context.global.json) return status::done;
     if (args.dry_run) {
-        context.out << (swept->more ? "more than " : "") << swept->sessions
-                    << " sessions would be deleted, " << swept->bytes << " bytes\n";
+        context.out << (swept->more ? "more than " : "") << counted(swept->sessions, "session")
+                    << " would be deleted, " << counted(swept->bytes, "byte") << '\n';
     } else {
-        context.out << swept->deleted << " sessions are deleted, " << swept->bytes << " bytes\n";
+        context.out << counted(swept->deleted, "session") << " deleted, "
+                    << counted(swept->bytes, "byte") << '\n';
     }
     char const* const fate = args.dry_run ? " would be deleted\n" : " were deleted\n";
     if (swept->lines > 0) context.out << swept->lines << " lines of the audit" << fate;

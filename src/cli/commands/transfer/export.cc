@@ -1,5 +1,6 @@
 // export: whole sessions from a store; with --events, events and artifacts from a server.
 
+#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "base/url.h"
 #include "cli/client/resolve.h"
@@ -129,7 +130,8 @@ Outcome<int> export_events(Context const& context, ExportArgs const& args) {
         if (!added && !(deleted && args.sessions.empty())) return std::unexpected(added.error());
     }
     out.end();
-    context.err << "exported " << out.sessions() << " sessions, " << out.events() << " events\n";
+    context.err << "exported " << counted(out.sessions(), "session") << ", "
+                << counted(out.events(), "event") << '\n';
     return status::done;
 }
 

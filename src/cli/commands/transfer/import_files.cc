@@ -1,5 +1,6 @@
 // import files: what `serve --index files` wrote, as new sessions and calls.
 
+#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "base/url.h"
 #include "cli/commands/commands.h"
@@ -202,8 +203,8 @@ Outcome<std::string> FilesImport::send(std::string const& id, std::string const&
 }
 
 int FilesImport::end() const {
-    context_.err << (client_ ? "imported " : "would import ") << sessions_
-                 << " sessions with settled calls and " << waiting_ << " calls that wait; "
+    context_.err << (client_ ? "imported " : "would import ") << counted(sessions_, "session")
+                 << " with settled calls and " << counted(waiting_, "waiting call") << "; "
                  << known_ << " were there already, " << named_ << " not readable or refused\n";
     return named_ > 0 ? status::failed : status::done;
 }

@@ -1,4 +1,5 @@
 // import of an export into a server that works.
+#include "base/text/counted.h"
 #include "cli/client/saved/settings.h"
 #include "cli/commands/commands.h"
 
@@ -44,7 +45,10 @@ public:
 
     [[nodiscard]] Outcome<int> run(std::istream& in) {
         std::string line;
-        if (!next_line(in, head_)) head_ = "{}";
+        if (!next_line(in, head_))
+            return failure(status::usage, "the export is empty",
+                           "Write it again, for example with dormouse export, and look whether "
+                           "its command failed.");
         first_ = 2;
         for (number_ = 2; next_line(in, line); ++number_) {
             if (line.starts_with(R"({"type":"end")")) {
@@ -137,9 +141,9 @@ private:
     }
 
     [[nodiscard]] int conclude() const {
-        context_.err << (args_.dry_run ? "would import " : "imported ") << counts_.imported
-                     << " sessions, there already " << counts_.before << ", refused "
-                     << counts_.refused << '\n';
+        context_.err << (args_.dry_run ? "would import " : "imported ")
+                     << counted(counts_.imported, "session") << ", there already " << counts_.before
+                     << ", refused " << counts_.refused << '\n';
         if (!ended_) context_.err << "the file was cut off: its last line is missing\n";
         return counts_.refused > 0 || !ended_ ? status::failed : status::done;
     }

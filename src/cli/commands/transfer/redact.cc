@@ -1,6 +1,7 @@
 // redact: removes the content of messages, calls, mail, tasks and turns, and what was set of a
 // session.
 
+#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "cli/client/resolve.h"
 #include "cli/commands/commands.h"
@@ -85,8 +86,7 @@ Json redaction_body(RedactArgs const& args, Thing const& thing, bool dry_run) {
 }
 
 std::string count_of(json::View report, std::string_view name, std::string const& what) {
-    std::int64_t const count = report[name].integer_or(0);
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+    return counted(report[name].integer_or(0), what);
 }
 
 std::string removed_text(json::View report) {
