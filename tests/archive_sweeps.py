@@ -93,6 +93,37 @@ class OneServer(Sweeps):
         self.gone(*made)
         self.assertEqual(sorted(self.listed()), sorted(made))
 
+    def with_unread_mail(self):
+        session = self.server.create('hello', agent='ops')['id']
+        self.server.at_rest(session)
+        mail = {'to': session, 'text': 'read me', 'resume': False}
+        self.assertStatus(self.server.post('/api/mail', mail), 202)
+        wait_for(lambda: self.server.get(f'/api/sessions/{session}/inbox')['items'],
+                 what='the mail')
+        self.assertStatus(self.server.post(f'/api/sessions/{session}/end', {}), 200)
+        return session
+
+    def sweeps(self):
+        """Moves the clock to the next sweep, and waits for its end."""
+        self.server.advance(3_700)
+        wait_for(lambda: self.metric('dormouse_archive_age_seconds') < 600, what='a sweep')
+
+    def test_sessions_that_stay_are_counted_after_each_sweep(self):
+        self.begin('sessions_per_sweep = 2', age='30m')
+        left = [self.with_unread_mail() for _ in range(3)]
+        self.server.advance(3_700)
+        wait_for(lambda: self.metric('dormouse_archive_left_sessions') == 2, what='a sweep')
+        for _ in range(5):
+            self.sweeps()
+            self.assertEqual(self.metric('dormouse_archive_left_sessions'), 3)
+        moved = self.completed()
+        for _ in range(3):
+            self.sweeps()
+        self.gone(moved)
+        self.assertEqual(self.metric('dormouse_archive_left_sessions'), 3)
+        for session in left:
+            self.assertEqual(self.server.session(session)['status'], 'completed')
+
     def test_failed_sweep_is_named_and_tried_again(self):
         self.begin()
         session = self.completed()

@@ -146,14 +146,15 @@ void ArchiveSweeps::finish(Job const& job) {
     ArchiveReport const& report = *job.report;
     status_.sessions += report.archived;
     status_.bytes += report.bytes;
-    status_.left = report.left.size();
     status_.swept_at = services_.clock.now();
     status_.why.clear();
-    // When all others are done, those that were left are tried again.
-    bool const idle = report.archived == 0 && report.before == 0 && report.left.empty();
-    if (idle || skipped_.size() + report.left.size() > skipped_max) skipped_.clear();
+    // Those that were left are tried again after the last ones: until then they are skipped.
+    bool const last = report.archived + report.before + report.left.size() < job.plan.sessions_max;
+    std::size_t const left = skipped_.size() + report.left.size();
+    status_.left = last ? left : std::max<std::uint64_t>(status_.left, left);
+    if (last || left > skipped_max) skipped_.clear();
     for (auto const& [session, why] : report.left)
-        if (skipped_.size() < skipped_max) skipped_.insert(session);
+        if (!last && skipped_.size() < skipped_max) skipped_.insert(session);
     wait();
 }
 
