@@ -4,7 +4,7 @@ reads them, and an archive that was interrupted is finished by the next one."""
 import gzip
 import json
 import os
-import re
+import pathlib
 import resource
 import stat
 import subprocess
@@ -13,11 +13,6 @@ import postgres
 from dormouse import BINARY, Events, Server, environment, main, run, wait_for
 from export import Whole
 from streams import whole_feed
-
-
-def without_age(shown):
-    """What `show` printed, without how long ago the session was made."""
-    return re.sub(r'(?m)^created .*\n', '', shown)
 
 
 class Archive(Whole):
@@ -39,6 +34,11 @@ class Archive(Whole):
                    str(self.server.directory), *options, **more)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
+
+    def shown(self, session):
+        """Its page, without the time since its creation."""
+        lines = self.read('show', session).stdout.splitlines()
+        return [line for line in lines if not line.startswith('created')]
 
     def read(self, *words, status=0):
         done = run(*words, '--archive', str(self.archive))
@@ -68,8 +68,8 @@ class Moved(Archive):
         self.assertFalse(self.gone(second) or self.gone(rests))
         self.assertIn('archived 1 session', self.archives('--all-projects').stdout)
         self.assertEqual(len(self.files()), 2)
-        again = self.read('show', first).stdout
-        self.assertEqual(without_age(again).splitlines()[2:], without_age(shown).splitlines()[2:])
+        live = [line for line in shown.splitlines() if not line.startswith('created')]
+        self.assertEqual(self.shown(first)[2:], live[2:])
         after = json.loads(self.read('show', first[:14], '--json').stdout.splitlines()[1])
         self.assertEqual(after['items'], before['items'])
         listed = self.read('sessions', '--json').stdout
@@ -237,6 +237,62 @@ class Restored(Archive):
         self.assertTrue(self.gone(session))
 
 
+class Offline(Archive):
+    """Without a server: what it would do, on its data directory."""
+
+    def test_sessions_are_moved_and_the_next_server_has_none_of_them(self):
+        other = self.completed('hello other', project='other')
+        first, second = self.completed('hello one'), self.completed('hello two')
+        rests = self.server.create('hello three')['id']
+        self.server.at_rest(rests)
+        self.server.term()
+        self.assertIn('would archive 2', self.archives('--dry-run').stdout)
+        done = self.archives()
+        self.assertIn('archived 2 sessions, there already 0, deleted from the store 2, left 0',
+                      done.stdout)
+        self.assertIn('archived 0 sessions', self.archives().stdout)
+        verified = run('verify', '--data', str(self.server.directory))
+        self.assertEqual(verified.returncode, 0, verified.stdout + verified.stderr)
+        self.server.start()
+        self.assertTrue(self.gone(first) and self.gone(second))
+        self.assertFalse(self.gone(other) or self.gone(rests))
+        lines = self.server.items('/api/audit?type=session_deleted')
+        self.assertEqual(sorted(line['sessionID'] for line in lines), sorted([first, second]))
+        self.assertIn('hello one', self.read('show', first).stdout)
+        done = run('archive', str(self.archive), '--restore', first, '--data',
+                   str(self.server.directory))
+        self.assertEqual(done.stdout.split(), [first], done.stderr)
+
+    def test_result_is_that_of_a_server(self):
+        """What a server deleted and what the command deleted leave the same rows."""
+        with_server, alone = self.completed('hello one'), self.completed('hello one')
+        self.archives('--dry-run')
+        route = '/api/events?limit=200'
+        self.assertStatus(self.server.delete(f'/api/sessions/{with_server}'), 204)
+        self.server.term()
+        self.archives()
+        self.server.start()
+        events = [one for one in self.server.get(route)['items']
+                  if one['type'] == 'session_deleted']
+        self.assertEqual([one['sessionID'] for one in events], [with_server, alone])
+        self.assertEqual(events[0]['seq'], events[1]['seq'])
+        self.assertEqual(self.server.get(f'/api/sessions/{alone}').status,
+                         self.server.get(f'/api/sessions/{with_server}').status)
+
+    def test_session_with_unread_mail_stays(self):
+        session = self.server.create('hello')['id']
+        self.server.at_rest(session)
+        mail = {'to': session, 'text': 'read me', 'resume': False}
+        self.assertStatus(self.server.post('/api/mail', mail), 202)
+        wait_for(lambda: self.server.get(f'/api/sessions/{session}/inbox')['items'],
+                 what='the mail')
+        self.end(session)
+        self.server.term()
+        self.assertIn(f'left: {session}: it has unread mail', self.archives(status=1).stderr)
+        self.server.start()
+        self.assertFalse(self.gone(session))
+
+
 class Left(Archive):
     def test_session_with_unread_mail_stays_and_no_file_is_written(self):
         session = self.server.create('hello')['id']
@@ -283,146 +339,6 @@ class Interrupted(Archive):
         self.assertTrue(file.exists())
 
 
-class Redacted(Archive):
-    def message(self, session):
-        listed = json.loads(self.read('show', session, '--json').stdout.splitlines()[1])
-        return listed['items'][0]['id']
-
-    def redacts(self, session, *options, status=0):
-        done = run('redact', session, *options, '--archive', str(self.archive), '--reason',
-                   'a password')
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-        return done
-
-    def holds(self, text):
-        return any(text.encode() in gzip.decompress(file.read_bytes()) for file in self.files())
-
-    def test_message_goes_from_the_file_and_others_stay(self):
-        session = self.completed('the password is hunter2')
-        other = self.completed('hello other')
-        self.archives()
-        (before,) = self.files()
-        shown = self.read('show', other).stdout
-        message = self.message(session)
-        done = self.redacts(session, message, '--dry-run')
-        self.assertIn('would be removed: 1 event', done.stdout)
-        self.assertIn('there is no terminal', self.redacts(session, message, status=2).stderr)
-        self.assertEqual(self.files(), [before])
-        done = self.redacts(session, message, '--yes', '--json')
-        self.assertGreater(json.loads(done.stdout)['seq'], 0)
-        answer = json.loads(self.read('show', session, '--json').stdout.splitlines()[1])
-        self.redacts(session, answer['items'][-1]['id'], '--yes')
-        self.assertFalse(self.holds('hunter2'))
-        audit = [json.loads(line) for line in (self.archive / 'audit.jsonl').open()]
-        self.assertEqual([(one['type'], one['sessionID'], one['reason']) for one in audit],
-                         [('redacted', session, 'a password')] * 2)
-        self.assertEqual(audit[0]['messageID'], message)
-        (after,) = self.files()
-        self.assertNotEqual(before, after)
-        self.assertEqual(len(self.files('.index.json')), 1)
-        self.assertIn('[removed by', self.read('show', session).stdout)
-        self.assertNotIn('hunter2', self.read('sessions').stdout)
-        self.assertEqual(without_age(self.read('show', other).stdout), without_age(shown))
-        self.assertIn('2 sessions, 0 findings', self.read('verify').stdout)
-        self.file.write_text(self.read('export', session, other).stdout)
-        (line,) = [json.loads(one) for one in gzip.decompress(after.read_bytes()).splitlines()
-                   if b'"end"' in one and b'session_end' not in one]
-        self.assertEqual(line['sessions'], 2)
-        self.assertEqual(sorted(self.imports().stdout.split()), sorted([session, other]))
-        self.verified()
-        copy = self.served()
-        (event,) = [e for e in copy.events(session) if e['type'] == 'redacted'][:1]
-        self.assertEqual(event['data']['reason'], 'a password')
-        copy.finish()
-
-    def redacted_with_the_former_index(self):
-        """The index of before a redaction names data that was removed."""
-        session = self.completed('the password is hunter2')
-        self.archives()
-        (index,) = self.files('.index.json')
-        former = index.read_bytes()
-        self.redacts(session, self.message(session), '--yes')
-        (data,) = self.files()
-        return session, index, former, data
-
-    def test_former_index_does_not_remove_the_newer_file(self):
-        _, index, former, data = self.redacted_with_the_former_index()
-        index.write_bytes(former)
-        self.completed('another')
-        self.archives()
-        self.assertTrue(data.exists())
-        self.assertIn('its index has 1 sessions', self.read('verify', status=1).stderr)
-
-    def test_lost_index_does_not_give_its_name_to_another_file(self):
-        _, index, _, data = self.redacted_with_the_former_index()
-        current = index.read_bytes()
-        index.unlink()
-        for text in ('one', 'two'):
-            self.completed(text)
-            self.archives()
-        self.assertTrue(data.exists())
-        index.write_bytes(current)
-        self.assertIn('3 sessions, 0 findings', self.read('verify').stdout)
-
-    def test_other_state_with_as_many_events_is_written_too(self):
-        session = self.completed('the password is hunter2')
-        self.archives()
-        first, last = [one['id'] for one in json.loads(
-            self.read('show', session, '--json').stdout.splitlines()[1])['items']][:2]
-        done = run('archive', str(self.archive), '--restore', session, '--data',
-                   str(self.server.directory))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.redacts(session, first, '--yes')
-        path = f'/api/sessions/{session}/redactions'
-        self.assertStatus(self.server.post(path, {'messageID': last, 'reason': 'x'}), 200)
-        self.assertIn('archived 1 session', self.archives().stdout)
-        shown = json.loads(self.read('show', session, '--json').stdout.splitlines()[1])['items']
-        self.assertIn('[removed', json.dumps([one for one in shown if one['id'] == last]))
-
-    def test_damaged_file_is_refused_and_stays(self):
-        session = self.completed('the password is hunter2')
-        self.archives()
-        message = self.message(session)
-        (file,) = self.files()
-        changed = bytearray(file.read_bytes())
-        changed[-30] ^= 1
-        file.write_bytes(changed[:-1])
-        self.assertIn('bytes instead of', self.redacts(session, message, '--yes', status=1).stderr)
-        changed[len(changed) // 2] ^= 1
-        file.write_bytes(changed)
-        self.assertIn('its bytes were changed',
-                      self.redacts(session, message, '--yes', status=1).stderr)
-        self.assertEqual(file.read_bytes(), bytes(changed))
-        self.assertEqual(self.files(), [file])
-
-    def test_ids_that_are_not_there_change_nothing(self):
-        session = self.completed('hello')
-        self.archives()
-        (file,) = self.files()
-        for what, text, status in (('msg_zz', 'was not found', 1), ('call_9', 'was not found', 1),
-                                   ('hello', 'is no id of what redact removes', 2)):
-            self.assertIn(text, self.redacts(session, what, '--yes', status=status).stderr)
-        self.assertIn('is not in the archive', self.redacts('ses_zzzz', 'call_1', '--yes',
-                                                            status=1).stderr)
-        self.assertEqual(self.files(), [file])
-
-    def test_kill_leaves_the_former_file_or_the_new_one(self):
-        session = self.completed('the password is hunter2')
-        self.archives()
-        message = self.message(session)
-        for _ in range(5):
-            process = subprocess.Popen(
-                [BINARY, 'redact', session, message, '--yes', '--archive', str(self.archive)],
-                env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            wait_for(lambda process=process: self.files('.new') or process.poll() is not None,
-                     what='a file')
-            process.kill()
-            process.wait()
-            self.assertIn('1 sessions, 0 findings', self.read('verify').stdout)
-        self.redacts(session, message, '--yes')
-        self.assertEqual(len(self.files()), 1)
-
-
 class Bad(Archive):
     def test_damaged_and_truncated_files_are_named(self):
         session = self.completed()
@@ -464,6 +380,47 @@ class Bad(Archive):
             self.assertIn(text, done.stderr)
         self.assertIn('2 files, 2 sessions, 4 findings', done.stdout)
 
+    def test_lost_and_damaged_indexes_are_made_again(self):
+        made = {name: self.completed(f'hello {name}', project=name) for name in ('one', 'two')}
+        self.archives('--all-projects')
+        shown = {name: self.shown(made[name]) for name in made}
+        one, two = self.files('.index.json')
+        former = one.read_text()
+        one.unlink()
+        two.write_text(two.read_text()[:-20])
+        self.assertIn('--rebuild makes it again', self.read('verify', status=1).stderr)
+        done = self.read('verify', '--rebuild')
+        self.assertIn(f'made again: {one}, of 1 session', done.stderr)
+        self.assertIn(f'made again: {two}, of 1 session', done.stderr)
+        self.assertIn('2 files, 2 sessions, 0 findings', done.stdout)
+        self.assertEqual(one.read_text(), former)
+        for name in made:
+            self.assertEqual(self.shown(made[name]), shown[name])
+        self.assertNotIn('made again', self.read('verify', '--rebuild').stderr)
+        self.completed('hello three', project='one')
+        self.archives('--all-projects')
+
+    def test_damaged_data_gives_an_index_of_the_rest(self):
+        first, second = self.completed('hello one'), self.completed('hello two')
+        self.archives()
+        (file,) = self.files()
+        (index,) = self.files('.index.json')
+        entry = json.loads(index.read_text().splitlines()[0])['sessions'][0]
+        bytes_ = bytearray(file.read_bytes())
+        bytes_[entry['offset'] + entry['bytes'] // 2] ^= 1
+        file.write_bytes(bytes_)
+        index.unlink()
+        done = self.read('verify', '--rebuild', status=1)
+        self.assertIn(f'{file}: the {entry["bytes"]} bytes from {entry["offset"]} on', done.stderr)
+        self.assertIn('1 file, 1 session, 1 finding', done.stdout)
+        self.assertEqual({first, second} - {entry['id']}, {
+            one['id'] for one in json.loads(self.read('sessions', '--json').stdout)['items']})
+        index.unlink()
+        file.write_bytes(b'no archive')
+        done = self.read('verify', '--rebuild', status=1)
+        self.assertIn(f'{file}: no session in it is whole', done.stderr)
+        self.assertEqual(self.files('.index.json'), [])
+
     def test_directories_that_do_not_fit(self):
         session = self.completed()
         self.assertIn('directory not found', self.read('show', session, status=1).stderr)
@@ -499,12 +456,18 @@ class Bad(Archive):
         self.archives()
         self.assertTrue(self.gone(session))
 
-    def test_server_must_work(self):
-        self.completed()
-        self.server.term()
-        self.assertIn('no server works on', self.archives(status=7).stderr)
+    def test_server_that_cannot_be_reached_is_not_bypassed(self):
+        session = self.completed()
+        directory = pathlib.Path(self.server.directory)
+        (directory / 'url').unlink()
+        done = self.archives(status=4)
+        self.assertIn(f'{self.server.directory} is in use by pid', done.stderr)
         self.assertFalse(self.archive.exists())
-        self.assertIn('would archive 1', self.archives('--dry-run').stdout)
+        self.assertFalse(self.gone(session))
+        self.server.term()
+        (directory / 'dormouse.db').unlink()
+        self.assertIn('holds no dormouse.db', self.archives(status=3).stderr)
+        self.assertFalse(self.archive.exists())
 
     def test_rights_are_those_of_the_token(self):
         session = self.completed()

@@ -7,6 +7,9 @@
 #include <dormouse/error.h>
 
 #include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 namespace dormouse::app {
 
@@ -17,7 +20,15 @@ struct Rekeyed {
 
 // Writes the file again, as a file of this release.
 [[nodiscard]] Result<archive::File> rewrite(archive::Writer& writer, archive::File const& file,
-                                            archive::Writer::Change const& change);
+                                            archive::Writer::Change const& change,
+                                            archive::Writer::OnDamage damaged);
+
+struct RebuiltIndexes {
+    std::vector<std::string> made;  // their files, for people
+    std::vector<std::string> lost;  // damage of the data, for people
+};
+// Makes indexes that are missing or damaged again from the data.
+[[nodiscard]] Result<RebuiltIndexes> rebuild_indexes(std::filesystem::path const& directory);
 
 // Encrypts the keys of the files with the first master key, and files that are plain.
 [[nodiscard]] Result<Rekeyed> rekey_archive(cli::RekeyOptions const& options);

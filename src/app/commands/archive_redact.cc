@@ -11,7 +11,7 @@
 #include "http/resources/sessions/redaction_fields.h"
 #include "io/clock.h"
 #include "io/fd.h"
-#include "runner/lane/redact/redact_stored.h"
+#include "runner/lane/stored.h"
 #include "runner/transfer/export.h"
 #include "runner/transfer/place.h"
 #include "store/memory/memory_store.h"
@@ -168,9 +168,10 @@ Result<Reports> redact(archive::Archive const& all, SessionId session,
         // First: what is removed without a line could not be known any more.
         auto const noted = add_to_audit(options.place.directory, redaction.audit());
         if (!noted) return std::unexpected(noted.error());
-        auto const done = rewrite(*writer, *file, [&](archive::Writer::Session one) {
-            return redaction.apply(std::move(one));
-        });
+        auto const done = rewrite(
+            *writer, *file,
+            [&](archive::Writer::Session one) { return redaction.apply(std::move(one)); },
+            archive::Writer::OnDamage::copy);
         if (!done) return std::unexpected(done.error());
     }
     return redaction.reports();

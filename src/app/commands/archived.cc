@@ -1,10 +1,12 @@
 #include "app/commands/archived.h"
 
+#include "app/archive_changes.h"
 #include "app/commands/programs.h"
 #include "app/parts/stores.h"
 #include "app/release.h"
 #include "app/start/complain.h"
 #include "archive/archive.h"
+#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "http/objects/objects.h"
 #include "io/clock.h"
@@ -212,9 +214,15 @@ std::expected<std::vector<std::string>, std::string> list_archived(cli::ArchiveP
 int verify_archive(cli::VerifyOptions const& options) {
     auto const keys = master_keys(options.key_env);
     if (!keys) return complain("verify", keys.error());
+    auto const rebuilt =
+        options.rebuild ? rebuild_indexes(options.archive) : Result<RebuiltIndexes>();
+    if (!rebuilt) return complain("verify", rebuilt.error());
     auto const all = archive::survey(options.archive, *keys);
     if (!all) return complain("verify", all.error());
     Findings found{.sessions = 0, .what = all->findings};
+    for (std::string const& one : rebuilt->lost) found.what.push_back(one);
+    for (std::string const& one : rebuilt->made)
+        std::fprintf(stderr, "made again: %s\n", escape_for_terminal(one).c_str());
     for (archive::File const& file : all->files) check(file, found);
     for (std::string const& one : found.what)
         std::fprintf(stderr, "%s\n", escape_for_terminal(one).c_str());
@@ -224,8 +232,9 @@ int verify_archive(cli::VerifyOptions const& options) {
         out.member("sessions", found.sessions).member("findings", found.what.size());
         std::puts(out.end_object().take().c_str());
     } else {
-        std::printf("%zu files, %llu sessions, %zu findings\n", all->files.size(),
-                    static_cast<unsigned long long>(found.sessions), found.what.size());
+        std::puts((counted(all->files.size(), "file") + ", " + counted(found.sessions, "session") +
+                   ", " + counted(found.what.size(), "finding"))
+                      .c_str());
     }
     return found.what.empty() ? 0 : 1;
 }
@@ -233,7 +242,7 @@ int verify_archive(cli::VerifyOptions const& options) {
 int export_archived(cli::ExportOptions const& options) {
     auto const printed = print_lines(options);
     if (!printed) return complain("export", printed.error());
-    std::fprintf(stderr, "exported %llu sessions\n", static_cast<unsigned long long>(*printed));
+    std::fprintf(stderr, "exported %s\n", counted(*printed, "session").c_str());
     return 0;
 }
 

@@ -1,7 +1,10 @@
 #include "app/commands/views.h"
 
+#include "app/release.h"
 #include "store/postgres/postgres_store.h"
 #include "store/sqlite/sqlite_store.h"
+
+#include <filesystem>
 
 namespace dormouse::app {
 
@@ -17,6 +20,23 @@ Result<PlainStore> open_view(std::string const& data, std::optional<std::string>
     if (auto right = check_database_flag(*store); !right)
         return std::unexpected(std::move(right.error()));
     return decrypted(store::PostgresStore::open_view(*store), key_env);
+}
+
+Result<PlainStore> open_alone(std::string const& data, std::optional<std::string> const& store,
+                              std::string const& key_env, std::string const& command) {
+    if (!store) {
+        if (!std::filesystem::exists(std::filesystem::path(data) / "dormouse.db"))
+            return fail(Code::not_found, data + ": holds no dormouse.db");
+        return decrypted(store::SqliteStore::open(data), key_env);
+    }
+    if (auto right = check_database_flag(*store); !right)
+        return std::unexpected(std::move(right.error()));
+    store::PostgresOptions how;
+    how.sole = true;
+    how.relaxed = true;  // it is said when a server starts
+    how.node = command;
+    how.version = release();
+    return decrypted(store::PostgresStore::open(*store, how), key_env);
 }
 
 Result<PlainStore> open_view_of(std::string const& place,

@@ -50,6 +50,12 @@ Result<PlainStore> decrypted(Result<std::unique_ptr<Store>> opened, std::string 
                                            std::optional<std::string> const& store,
                                            std::string const& key_env);
 
+// The store for this process alone, to write to. Errors: wrong_state: another process uses it;
+// not_found: the data directory holds no store.
+[[nodiscard]] Result<PlainStore> open_alone(std::string const& data,
+                                            std::optional<std::string> const& store,
+                                            std::string const& key_env, std::string const& command);
+
 // Checks that --store names a database in an accepted form.
 [[nodiscard]] Result<void> check_database_flag(std::string const& url);
 

@@ -39,9 +39,9 @@ struct VerifyOptions {
     std::string data;                       // data directory, never empty
     std::optional<std::string> store = {};  // a postgres:// URL, instead of the directory
     bool json = false;
-    std::string backup = {};   // a backup, instead of the directory; empty: none
-    std::string key = {};      // its key file; empty: none
-    bool rebuild = false;      // makes the file index of the directory again
+    std::string backup = {};  // a backup, instead of the directory; empty: none
+    std::string key = {};     // its key file; empty: none
+    bool rebuild = false;  // makes the file index of the directory, or indexes of the archive again
     std::string archive = {};  // a directory of files, instead of the directory; empty: none
     // The variable with the keys of an encrypted store; empty: none.
     std::string key_env = {};
@@ -83,7 +83,7 @@ struct ArchiveOptions {
     bool dry_run = false;
     bool json = false;
     // Deletes the session from the store, if its newest event is still this one; an error says why
-    // it is still there.
+    // it is still there. Empty: no server works, so the command opens the store alone.
     std::function<std::expected<void, std::string>(std::string const& session, Seq head)> remove;
 };
 // The directory of an archive, and as VerifyOptions::key_env.

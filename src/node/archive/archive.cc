@@ -5,6 +5,7 @@
 #include "backup/files.h"
 #include "backup/gzip.h"
 #include "base/crypto/sha256.h"
+#include "base/text/counted.h"
 #include "io/fd.h"
 
 #include <fcntl.h>
@@ -100,14 +101,14 @@ Result<Survey> survey(fs::path const& directory, std::optional<store::MasterKeys
             out.findings.push_back(file.error().detail);
         else if (!fs::exists(file->path))
             out.findings.push_back(file->path.string() + ": it is missing; its index has " +
-                                   std::to_string(file->index.sessions.size()) + " sessions");
+                                   counted(file->index.sessions.size(), "session"));
         else
             out.files.push_back(*std::move(file));
     }
     for (std::string const& name : without_index(*names))
         out.findings.push_back((directory / name).string() +
-                               ": its index is missing, so its sessions are not found: take the "
-                               "index from a copy of the archive");
+                               ": its index is missing, so its sessions are not found: dormouse "
+                               "verify --archive DIR --rebuild makes it again");
     if (out.files.empty() && out.findings.empty()) return std::unexpected(no_archive(directory));
     return out;
 }
@@ -178,6 +179,10 @@ Result<std::string> Archive::read(Place const& place) {
     auto lines = backup::gunzip(*bytes, session_bytes_max);
     if (!lines) return wrong(lines.error().detail);
     return lines;
+}
+
+Result<std::string> Archive::read_piece(Place const& place) {
+    return read_bytes(place.file->path, place.entry->offset, place.entry->bytes);
 }
 
 Result<void> Archive::check_size(File const& file) {

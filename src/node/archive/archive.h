@@ -58,6 +58,8 @@ public:
     // Its lines, as in an export. Errors: bad_value: the file was truncated or changed; wrong_state
     // (the key is missing).
     [[nodiscard]] static Result<std::string> read(Place const& place);
+    // Its bytes, as they are in the file. Errors: bad_value: the file was truncated.
+    [[nodiscard]] static Result<std::string> read_piece(Place const& place);
     // Checks the file as a whole, in addition to its sessions: its size.
     [[nodiscard]] static Result<void> check_size(File const& file);
 

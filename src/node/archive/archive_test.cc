@@ -1,5 +1,7 @@
 #include "archive/archive.h"
 
+#include "archive/names.h"
+#include "archive/reindex.h"
 #include "archive/writer.h"
 #include "backup/gzip.h"
 #include "base/text/text.h"
@@ -69,6 +71,31 @@ protected:
     fs::path folder_;
     Encryption encryption_;
 };
+
+TEST_F(Archives, MemberWithTheBeginningOfOthersInside_IsFoundByItsChecksum) {
+    File const made = write(1, 3).value();
+    Describe const describe{
+        .head = [](std::string const&) { return Writer::Origin{"1", from_ms(2)}; },
+        .session = [](std::string const&) { return Entry{.id = session(9), .head = 1}; }};
+    EXPECT_EQ(unindexed(place()).value().size(), 0u);
+    fs::remove(index_path(made.stem));
+    auto const lost = unindexed(place()).value();
+    ASSERT_EQ(lost.size(), 1u);
+    EXPECT_EQ(lost[0].stem, made.stem);
+    EXPECT_EQ(lost[0].version, 0u);
+    EXPECT_EQ(read_data(lost[0], describe).error().code, Code::bad_value) << "they are no sessions";
+    // Stored, not compressed: the text has the first bytes of a member.
+    std::string const begin = backup::gzip("").substr(0, 10);
+    std::string const text = R"({"type":"session"})" + begin + std::string(50, 'x') + begin;
+    std::ofstream(lost[0].data, std::ios::binary)
+        << backup::gzip("head\n") << backup::gzip(text) << backup::gzip("end\n");
+    auto const read = read_data(lost[0], describe).value();
+    ASSERT_EQ(read.index.sessions.size(), 1u);
+    EXPECT_EQ(read.index.sessions[0].offset, backup::gzip("head\n").size());
+    EXPECT_EQ(read.index.sessions[0].bytes, backup::gzip(text).size());
+    EXPECT_TRUE(read.lost.empty());
+    EXPECT_EQ(read.index.bytes, fs::file_size(lost[0].data));
+}
 
 using Keys = std::optional<store::MasterKeys>;
 
@@ -151,7 +178,7 @@ TEST_F(EncryptedArchives, PlainFileWrittenAgain_IsEncrypted) {
     use(old_);
     auto writer = Writer::open(place(), encryption_).value();
     auto const same = [](Writer::Session one) { return one; };
-    EXPECT_TRUE(writer.rewrite(made, origin(), frame(), same));
+    EXPECT_TRUE(writer.rewrite(made, origin(), frame(), same, Writer::OnDamage::refuse));
     EXPECT_EQ(names(), (std::vector<std::string>{"a%2Fb-2026-01.1.1.jsonl.gz.sealed",
                                                  "a%2Fb-2026-01.1.index.json", "lock"}));
     auto const all = Archive::open(place(), old_).value();
@@ -231,13 +258,14 @@ TEST_F(Archives, Rewrite_ReplacesTheFileAsAWhole) {
         if (one.entry.head == 3) return fail(Code::bad_value, "no");
         return one;
     };
-    EXPECT_FALSE(writer.rewrite(made, origin(), frame(), refuse));
+    EXPECT_FALSE(writer.rewrite(made, origin(), frame(), refuse, Writer::OnDamage::refuse));
     EXPECT_EQ(names().size(), 3u) << "the former file, its index and the lock";
     auto const change = [](Writer::Session one) -> Result<Writer::Session> {
         if (one.entry.head != 2) return one;
         return Writer::Session{one.entry, "other lines\n"};
     };
-    auto const again = writer.rewrite(made, origin(), frame(), change).value();
+    auto const again =
+        writer.rewrite(made, origin(), frame(), change, Writer::OnDamage::refuse).value();
     EXPECT_EQ(again.path.filename(), "a%2Fb-2026-01.1.1.jsonl.gz");
     EXPECT_FALSE(fs::exists(made.path));
     auto const all = Archive::open(place(), {}).value();
@@ -250,7 +278,9 @@ TEST_F(Archives, FormerFileOfACrash_IsRemovedByTheNextWriter) {
     auto const made = write(1, 1).value();
     std::string const good = text_of(made.path);
     auto const same = [](Writer::Session one) { return one; };
-    EXPECT_TRUE(Writer::open(place(), {}).value().rewrite(made, origin(), frame(), same));
+    EXPECT_TRUE(Writer::open(place(), {})
+                    .value()
+                    .rewrite(made, origin(), frame(), same, Writer::OnDamage::refuse));
     std::ofstream(made.path, std::ios::binary) << good;
     std::ofstream(place() / "a%2Fb-2026-02.1.jsonl.gz") << "of a run that was cut off";
     EXPECT_TRUE(Writer::open(place(), {}));

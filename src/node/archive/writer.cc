@@ -16,6 +16,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <variant>
 
 namespace dormouse::archive {
 
@@ -157,6 +158,13 @@ public:
         if (auto done = data_.add(bytes); !done) return std::unexpected(std::move(done.error()));
         return entry;
     }
+    [[nodiscard]] Result<Entry> add(Writer::Damaged session) {
+        Entry entry = std::move(session.entry);
+        entry.offset = data_.size();
+        if (auto done = data_.add(session.bytes); !done)
+            return std::unexpected(std::move(done.error()));
+        return entry;
+    }
     [[nodiscard]] std::uint64_t size() const { return data_.size(); }
     [[nodiscard]] Result<void> sync() { return data_.sync(); }
     [[nodiscard]] Result<void> put() { return data_.put(); }
@@ -193,15 +201,33 @@ Result<File> Writer::write(std::string const& project, Time month, Origin const&
     return compose(std::move(out), frame, next);
 }
 
+Result<Writer> Writer::open_to_repair(fs::path const& directory) {
+    auto locked = lock(directory);
+    if (!locked) return std::unexpected(std::move(locked.error()));
+    return Writer(directory, {}, *std::move(locked));
+}
+
+Result<void> Writer::put_index(fs::path const& stem, Index const& index) {
+    auto file = make_index(stem, index);
+    if (!file) return std::unexpected(std::move(file.error()));
+    return file->put();
+}
+
 Result<File> Writer::rewrite(File const& file, Origin const& origin, Frame const& frame,
-                             Change const& change) {
+                             Change const& change, OnDamage damaged) {
     if (auto whole = Archive::check_size(file); !whole)
         return std::unexpected(std::move(whole.error()));
+    bool const copies = damaged == OnDamage::copy && !file.key && !encryption_.masters;
     std::size_t at = 0;
-    auto next = [&]() -> Result<std::optional<Session>> {
+    auto next = [&]() -> Result<std::optional<Piece>> {
         if (at == file.index.sessions.size()) return std::nullopt;
         Entry const& entry = file.index.sessions[at++];
         auto lines = Archive::read({&file, &entry});
+        if (!lines && copies && lines.error().code == Code::bad_value) {
+            auto bytes = Archive::read_piece({&file, &entry});
+            if (!bytes) return std::unexpected(std::move(bytes.error()));
+            return Damaged{entry, *std::move(bytes)};
+        }
         if (!lines) return std::unexpected(std::move(lines.error()));
         auto changed = change({entry, *std::move(lines)});
         if (!changed) return std::unexpected(std::move(changed.error()));
@@ -239,7 +265,7 @@ Result<File> Writer::compose(File file, Frame const& frame, Next const& next) {
         auto session = next();
         if (!session) return std::unexpected(std::move(session.error()));
         if (!*session) break;
-        auto entry = pieces.add(**std::move(session));
+        auto entry = std::visit([&](auto& one) { return pieces.add(std::move(one)); }, **session);
         if (!entry) return std::unexpected(std::move(entry.error()));
         index.sessions.push_back(*std::move(entry));
     }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace dormouse::archive {
@@ -27,13 +28,22 @@ public:
     [[nodiscard]] static Result<Writer> open(std::filesystem::path const& directory,
                                              Encryption encryption);
 
+    // To change indexes alone, also where some are damaged; removes nothing.
+    [[nodiscard]] static Result<Writer> open_to_repair(std::filesystem::path const& directory);
+
     // The lines of one session; `entry` without its place in the file.
     struct Session {
         Entry entry;
         std::string lines;
     };
+    // The same as it is in a file, with its digest, because it cannot be read.
+    struct Damaged {
+        Entry entry;
+        std::string bytes;
+    };
+    using Piece = std::variant<Session, Damaged>;
     // The next session; nullopt: there are no more.
-    using Next = std::function<Result<std::optional<Session>>()>;
+    using Next = std::function<Result<std::optional<Piece>>()>;
     // `head`: the first line, `end`: the last one, of the sessions that were written.
     struct Frame {
         std::string head;
@@ -49,10 +59,15 @@ public:
                                      Frame const& frame, Next const& next);
 
     // Writes the file again with what `change` makes of each session, and removes the former one.
-    // A crash leaves one of both. An error, also one of `change`, leaves the former file.
+    // A crash leaves one of both. An error, also one of `change`, leaves the former file. Of a
+    // plain file that stays plain, damaged sessions are copied as they are if `damaged` says so.
     using Change = std::function<Result<Session>(Session)>;
+    enum class OnDamage : std::uint8_t { refuse, copy };
     [[nodiscard]] Result<File> rewrite(File const& file, Origin const& origin, Frame const& frame,
-                                       Change const& change);
+                                       Change const& change, OnDamage damaged);
+    // Writes the index of a plain file, durably, in the place of a former one. REQUIRES: it
+    // describes the data.
+    [[nodiscard]] Result<void> put_index(std::filesystem::path const& stem, Index const& index);
     // Encrypts the key of an encrypted file with the first master key. Returns whether it was
     // another one. REQUIRES: check_key(file); there is a master key.
     [[nodiscard]] Result<bool> rewrap(File const& file);

@@ -288,7 +288,7 @@ struct VerifyArgs {
     std::optional<std::string> store = {};
     std::string backup = {};  // a directory, instead of the data directory
     std::string key = {};
-    bool rebuild = false;      // the file index, after the checks
+    bool rebuild = false;      // the file index, or indexes of the archive
     std::string archive = {};  // a directory of files, instead of the data directory
     std::string key_env = {};
 };

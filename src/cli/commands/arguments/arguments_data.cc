@@ -28,15 +28,15 @@ void Grammar::add_verify() {
         v->add_option("--backup", verify->backup, "A backup instead of the data directory")
             ->type_name("DIR")
             ->excludes(store);
-    auto* const files =
-        v->add_option("--archive", verify->archive, "An archive instead of the data directory")
-            ->type_name("DIR")
-            ->excludes(store)
-            ->excludes(backup);
-    v->add_flag("--rebuild", verify->rebuild, "Afterwards make the files of --index files again")
+    v->add_option("--archive", verify->archive, "An archive instead of the data directory")
+        ->type_name("DIR")
         ->excludes(store)
-        ->excludes(backup)
-        ->excludes(files);
+        ->excludes(backup);
+    v->add_flag("--rebuild", verify->rebuild,
+                "Afterwards make the files of --index files again; with --archive before, the "
+                "indexes that are missing or damaged")
+        ->excludes(store)
+        ->excludes(backup);
     v->add_option("--key", verify->key, "Key of an encrypted backup")
         ->type_name("FILE")
         ->needs(backup);

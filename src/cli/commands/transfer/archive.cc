@@ -90,14 +90,8 @@ Outcome<int> execute(Context const& context, ArchiveArgs const& args) {
                            .dry_run = args.dry_run,
                            .json = context.global.json,
                            .remove = {}};
-    if (!args.dry_run) {
-        auto const url = working_server(context, *directory);
-        if (!url)
-            return failure(status::unreachable,
-                           "no server works on " + *directory +
-                               ", and the server deletes what is in the archive",
-                           "Start it: dormouse serve --data " + shell_word(*directory) +
-                               "; or name it by --server.");
+    auto const url = args.dry_run ? std::nullopt : working_server(context, *directory);
+    if (url) {
         auto client = connect_to(context, *url);
         if (!client) return std::unexpected(client.error());
         auto const removal = std::make_shared<Removal>(*std::move(client));
