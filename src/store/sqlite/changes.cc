@@ -114,6 +114,12 @@ void Changes::change_all() {
     next_page_ = 1;
 }
 
+PageSet Changes::take() {
+    std::scoped_lock const lock(mutex_);
+    note_new();
+    return std::exchange(changed_, {});
+}
+
 bool Changes::read_head(Head& to) const {
     for (int i = 0; i < tries; ++i) {
         auto const first = copied(index_);

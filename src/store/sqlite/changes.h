@@ -52,6 +52,8 @@ public:
 
     // The others are called by one thread, between open() and close().
     void change_all();
+    // Returns the pages that have changed, which then no longer count as changed.
+    [[nodiscard]] PageSet take();
     // Takes up to `pages_max` of the changed pages. They no longer count as changed, unless they
     // change again. The database is read for as long as this takes.
     [[nodiscard]] Result<Cut> cut(std::size_t pages_max);

@@ -15,6 +15,9 @@ public:
         if (page >= bits_.size()) bits_.resize(std::max<std::size_t>(page + 1, bits_.size() * 2));
         bits_[page] = true;
     }
+    [[nodiscard]] bool has(std::uint32_t page) const {
+        return all_ || (page < bits_.size() && bits_[page]);
+    }
     // Every page, whatever their number is.
     void add_all() { all_ = true; }
     void add(PageSet const& other) {

@@ -5,6 +5,7 @@
 #include "store/sqlite/memory.h"
 #include "store/sqlite/reader/reader.h"
 #include "store/sqlite/schema/schema.h"
+#include "store/sqlite/writer/overwriting.h"
 #include "store/sqlite/writer/writer.h"
 
 #include <sqlite3.h>
@@ -97,7 +98,9 @@ template <class Ask> auto SqliteStore::reading(Ask ask) {
 
 // A view has no writer.
 template <class Work> Result<void> SqliteStore::writing(Work work) {
-    return writer_ ? unless_exhausted([&] { return work(*writer_); }) : is_view();
+    if (!writer_) return is_view();
+    std::scoped_lock const held(write_lock_);
+    return unless_exhausted([&] { return work(*writer_); });
 }
 
 SqliteStore::SqliteStore(std::unique_ptr<sqlite::DataDirectory> directory,
@@ -106,7 +109,12 @@ SqliteStore::SqliteStore(std::unique_ptr<sqlite::DataDirectory> directory,
     : directory_(std::move(directory)),
       writer_(std::move(writer)),
       reader_(std::move(reader)),
-      epoch_(epoch) {}
+      epoch_(epoch) {
+    if (!directory_ || !writer_) return;
+    overwriting_ = std::make_unique<sqlite::Overwriting>(*writer_, write_lock_);
+    std::scoped_lock const held(write_lock_);
+    overwrite_later();
+}
 
 SqliteStore::~SqliteStore() = default;
 
@@ -137,7 +145,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(std::filesystem::path con
     auto writer = std::make_unique<sqlite::Writer>(
         std::move(*writing), *largest + 1, sqlite::FeedPlace{*fed, options.feed_kept},
         sqlite::AuditPlace{audited->n, audited->hash},
-        owned ? std::optional(directory) : std::nullopt, options.changes);
+        owned ? std::optional(directory) : std::nullopt, options.changes, options.rebuilt_max);
     return std::unique_ptr<SqliteStore>(
         new SqliteStore(std::move(owned), std::move(writer), std::move(reader), *epoch));
 }
@@ -178,8 +186,16 @@ Result<void> SqliteStore::raise_epoch(Epoch least) {
 }
 
 std::vector<port::AppendResult> SqliteStore::commit(std::span<port::Append const> appends) {
-    if (writer_) return writer_->commit(appends);
-    return std::vector<port::AppendResult>(appends.size(), std::unexpected(is_view().error()));
+    if (!writer_)
+        return std::vector<port::AppendResult>(appends.size(), std::unexpected(is_view().error()));
+    std::scoped_lock const held(write_lock_);
+    auto results = writer_->commit(appends);
+    overwrite_later();
+    return results;
+}
+
+void SqliteStore::overwrite_later() {
+    if (overwriting_ && writer_->has_remains()) overwriting_->start();
 }
 
 Result<std::vector<port::DataKeyRow>> SqliteStore::data_keys() {

@@ -2,15 +2,18 @@
 // The default store: one SQLite file, DIR/dormouse.db, in WAL mode with a sync in every commit.
 //
 // One connection writes and checkpoints (Writer), another one reads (Reader). So commit() and the
-// queries may run on two threads, as port::Store requires. The tables are in schema.cc, all
+// queries may run on two threads, as port::Store requires. After a redaction of a large file a
+// third thread overwrites its unused space (Overwriting). The tables are in schema.cc, all
 // statements in statements.cc.
 
 #include "port/audit_ends.h"
 #include "port/data_keys.h"
 #include "port/divided_store.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +23,7 @@ namespace dormouse::store {
 namespace sqlite {
 class Changes;
 class DataDirectory;
+class Overwriting;
 class Reader;
 class Writer;
 }  // namespace sqlite
@@ -36,6 +40,9 @@ struct SqliteOptions {
     std::string vfs = {};
     std::shared_ptr<sqlite::Changes> changes = {};  // null: nobody follows what changes
     std::uint64_t feed_kept = 1'000'000;            // how many appends of the feed are kept
+    // A redaction rebuilds a file of up to this many bytes in its commit. In a larger one a thread
+    // of the store overwrites unused space, page by page.
+    std::int64_t rebuilt_max = std::int64_t{128} << 20;
 };
 
 class SqliteStore final : public port::DividedStore<SqliteStore>,
@@ -80,13 +87,17 @@ private:
     SqliteStore(std::unique_ptr<sqlite::DataDirectory> directory,
                 std::unique_ptr<sqlite::Writer> writer, std::unique_ptr<sqlite::Reader> reader,
                 Epoch epoch);
+    // REQUIRES: write_lock_ is locked.
+    void overwrite_later();
 
-    // Constant after construction. The order matters: the reader is destroyed before the writer
-    // checkpoints, and the lock is released last.
+    std::mutex write_lock_;  // of the writer: overwriting_ uses it, too
+    // Constant after construction. The order matters: the thread ends first, the reader is
+    // destroyed before the writer checkpoints, and the directory's lock is released last.
     std::unique_ptr<sqlite::DataDirectory> directory_;  // null: a simulated file system, or a view
     std::unique_ptr<sqlite::Writer> writer_;            // null: a view
     std::unique_ptr<sqlite::Reader> reader_;
     Epoch epoch_;
+    std::unique_ptr<sqlite::Overwriting> overwriting_;  // null: as directory_
 };
 
 }  // namespace dormouse::store

@@ -45,16 +45,6 @@ void commit_one(port::Store& store, port::Append const& one) {
     ASSERT_TRUE(results[0]) << results[0].error().detail;
 }
 
-// Whether one of the files in the directory has the text.
-bool holds_text(TestDirectory const& directory, std::string const& text) {
-    for (auto const& entry : std::filesystem::directory_iterator(directory.path())) {
-        std::ifstream file(entry.path(), std::ios::binary);
-        std::string const bytes((std::istreambuf_iterator<char>(file)), {});
-        if (bytes.contains(text)) return true;
-    }
-    return false;
-}
-
 // A session whose frames, snapshot and artifact hold the text; the newest frame does not.
 port::Append redaction_of(port::Store& store, std::string const& text) {
     for (Seq seq = 0; seq < 40; ++seq) {
@@ -78,9 +68,9 @@ TEST(SqliteStore, Rewrite_LeavesNothingInTheFiles) {
     TestDirectory const directory;
     auto const store = open_in(directory);
     auto const redact = redaction_of(*store, "hunter2");
-    ASSERT_TRUE(holds_text(directory, "hunter2"));
+    ASSERT_TRUE(directory.holds("hunter2"));
     commit_one(*store, redact);
-    EXPECT_FALSE(holds_text(directory, "hunter2"));
+    EXPECT_FALSE(directory.holds("hunter2"));
     EXPECT_EQ(store->page(session(1), 1, 1'000'000).value().size(), 41u);
     commit_one(*store, append(1, 41));
 }
@@ -96,14 +86,14 @@ TEST(SqliteStore, RewriteCutOffByACrash_IsFinishedAtTheNextOpen) {
         auto reader = directory.connect();
         std::ignore = reader.run("BEGIN; SELECT count(*) FROM journal");
         std::ignore = store->commit({&redact, 1});
-        _exit(holds_text(directory, "hunter2") ? 0 : 1);
+        _exit(directory.holds("hunter2") ? 0 : 1);
     }
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0) << "the reader did not delay it";
-    EXPECT_TRUE(holds_text(directory, "hunter2"));
+    EXPECT_TRUE(directory.holds("hunter2"));
     auto const store = open_in(directory);
-    EXPECT_FALSE(holds_text(directory, "hunter2"));
+    EXPECT_FALSE(directory.holds("hunter2"));
     EXPECT_EQ(store->page(session(1), 1, 1'000'000).value().at(0).bytes, "[]");
 }
 

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 namespace dormouse::store {
@@ -46,6 +48,15 @@ public:
     }
     [[nodiscard]] std::string text(std::string const& sql) const {
         return connect().text(sql).value();
+    }
+    // Returns true if one of the files has the text.
+    [[nodiscard]] bool holds(std::string const& text) const {
+        for (auto const& entry : std::filesystem::directory_iterator(path_)) {
+            std::ifstream file(entry.path(), std::ios::binary);
+            std::string const bytes((std::istreambuf_iterator<char>(file)), {});
+            if (bytes.contains(text)) return true;
+        }
+        return false;
     }
 
 private:

@@ -58,10 +58,13 @@ private:
 };
 
 Writer::Writer(Connection connection, std::uint64_t next_number, FeedPlace feed, AuditPlace audit,
-               std::optional<std::filesystem::path> directory, std::shared_ptr<Changes> changes)
+               std::optional<std::filesystem::path> directory, std::shared_ptr<Changes> changes,
+               std::int64_t rebuilt_max)
     : changes_(std::move(changes)),
       connection_(std::move(connection)),
-      room_(std::move(directory)),
+      room_(directory),
+      directory_(std::move(directory)),
+      rebuilt_max_(rebuilt_max),
       next_number_(next_number),
       feed_(feed),
       audit_(audit) {
@@ -81,8 +84,7 @@ Writer::~Writer() {
 
 int Writer::on_commit(void* self, sqlite3* database, char const* schema, int pages) {
     if (pages < checkpoint_pages) return SQLITE_OK;
-    // After a checkpoint the log may begin again, and its pages would be missed.
-    if (auto const& changes = static_cast<Writer*>(self)->changes_) changes->note();
+    static_cast<Writer*>(self)->note_changes();
     int const rc =
         sqlite3_wal_checkpoint_v2(database, schema, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
     // The commit is durable in the log and stays valid; there will be no other.

@@ -7,8 +7,10 @@
 #include "store/sqlite/connection.h"
 #include "store/sqlite/room.h"
 #include "store/sqlite/schema/statements.h"
+#include "store/sqlite/writer/scrub.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -34,9 +36,10 @@ class Writer {
 public:
     // REQUIRES: `connection` is in WAL mode and of the newest version. `next_number`: see
     // next_number(). `directory`: of the file; nullopt: on a simulated disk. `changes`: may be
-    // null.
+    // null. `rebuilt_max`: see SqliteOptions.
     Writer(Connection connection, std::uint64_t next_number, FeedPlace feed, AuditPlace audit,
-           std::optional<std::filesystem::path> directory, std::shared_ptr<Changes> changes);
+           std::optional<std::filesystem::path> directory, std::shared_ptr<Changes> changes,
+           std::int64_t rebuilt_max);
     ~Writer();  // checkpoints, so that one file remains, except after a failed sync
     Writer(Writer const&) = delete;
     Writer& operator=(Writer const&) = delete;
@@ -56,6 +59,12 @@ public:
                                               std::optional<Bits128> const& created);
     [[nodiscard]] Result<void> put_data_keys(std::span<port::DataKeyRow const> rows);
     [[nodiscard]] Result<void> raise_epoch(Epoch least);
+
+    // Returns true if overwrite_some() has something to do.
+    [[nodiscard]] bool has_remains() const;
+    // Overwrites some of what a redaction has left in the files, for about 10 ms. Returns how long
+    // to wait before the next call at least; nullopt: nothing is left to do.
+    [[nodiscard]] std::optional<std::chrono::milliseconds> overwrite_some();
 
     // The next three may be called from another thread.
     [[nodiscard]] bool stopped() const {
@@ -100,10 +109,18 @@ private:
     [[nodiscard]] Result<void> write_artifacts(port::Append const& append);
     [[nodiscard]] Result<void> write_rewrite(port::Append const& append);
     [[nodiscard]] Result<void> rewrite_frame(SessionId session, port::Frame const& frame);
+    // The place in the files where contents removed by a Rewrite remain: anywhere; anywhere, which
+    // overwrite_some() changes; or the log only.
+    enum class Remains : std::uint8_t { nowhere, in_log, in_pages, in_file };
+
     // Removes from the files what the database no longer has. Does nothing if nothing is due.
     void overwrite();
-    [[nodiscard]] bool rebuild();
+    [[nodiscard]] Remains rebuild();
+    [[nodiscard]] std::chrono::milliseconds overwrite_pages();
     void overwrite_log();
+    void overwrite_log_now();
+    // Before each checkpoint: then the log may begin again, and its pages would be missed.
+    void note_changes();
     [[nodiscard]] Result<void> write_sent(Write what, port::OutboxKey const& key,
                                           port::SentRow const& row);
     [[nodiscard]] Result<void> write_secrets(port::Append const& append, Known known);
@@ -136,10 +153,10 @@ private:
     std::shared_ptr<Changes> const changes_;  // null: nobody follows what changes
     Connection connection_;
     Room room_;
-    // The place in the files where contents removed by a Rewrite remain: free space, or the log
-    // only.
-    enum class Remains : std::uint8_t { nowhere, in_log, in_file };
+    std::optional<std::filesystem::path> const directory_;
+    std::int64_t const rebuilt_max_;
     Remains remains_ = Remains::nowhere;
+    std::unique_ptr<Scrub> scrub_;  // while contents remain in pages
     std::atomic<bool> stopped_ = false;
     std::atomic<std::uint64_t> next_number_;
     FeedPlace feed_;             // as committed

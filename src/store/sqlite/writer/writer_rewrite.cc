@@ -1,23 +1,33 @@
 // Removes content for good (port::Rewrite). The append itself replaces the rows, with freed bytes
 // overwritten (PRAGMA secure_delete). Older copies of the content may be left in free space of the
-// file, and in the log: after the commit the file is rebuilt without free space, and the log
-// truncated. A row in `meta` says that this is due, so that it is done after a crash, too.
+// file, and in the log: after the commit a small file is rebuilt without free space, and the free
+// space of a large one is overwritten in steps (scrub.h). Then the log is truncated. A row in
+// `meta` says that this is due, so that it is done after a crash, too.
 #include "store/sqlite/schema/layout.h"
 #include "store/sqlite/schema/short_form.h"
 #include "store/sqlite/writer/writer.h"
 
 #include <sqlite3.h>
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 
 namespace dormouse::store::sqlite {
 
 namespace {
 
-// A larger file is not rebuilt: nothing else is written meanwhile, and it is copied in memory.
-constexpr std::int64_t rebuilt_bytes_max = std::int64_t{128} << 20;
+using std::chrono::milliseconds;
+
+constexpr milliseconds wait_for_readers{100};
+constexpr milliseconds wait_for_disk{2'000};
+
+bool failed_sync(Connection& connection) {
+    return (sqlite3_extended_errcode(connection.handle()) & 0xff) == SQLITE_IOERR;
+}
 
 }  // namespace
 
@@ -61,36 +71,85 @@ Result<void> Writer::rewrite_frame(SessionId session, port::Frame const& frame) 
 }
 
 void Writer::overwrite() {
-    if (remains_ == Remains::nowhere || stopped_) return;
+    if (stopped_) return;
     if (remains_ == Remains::in_file) {
-        bool const rebuilt = rebuild();
+        remains_ = rebuild();
         std::ignore = connection_.run("PRAGMA secure_delete=OFF");
-        // Otherwise the next open tries again.
-        remains_ = rebuilt ? Remains::in_log : Remains::nowhere;
+        if (remains_ == Remains::in_log) overwrite_log();
+    } else if (remains_ == Remains::in_log) {
+        overwrite_log_now();
     }
-    if (remains_ == Remains::in_log) overwrite_log();
 }
 
-bool Writer::rebuild() {
+// Nothing else is written while the file is rebuilt, and it is copied in memory.
+Writer::Remains Writer::rebuild() {
     auto const bytes = connection_.integer(
         "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()");
-    if (!bytes) return false;
-    if (*bytes > rebuilt_bytes_max) return true;
-    auto const done = connection_.run("VACUUM");
-    if (!done && (sqlite3_extended_errcode(connection_.handle()) & 0xff) == SQLITE_IOERR)
-        stopped_ = true;
-    return done.has_value();
+    if (!bytes) return Remains::nowhere;  // the next open tries again
+    if (*bytes > rebuilt_max_ && directory_) {
+        if (scrub_) scrub_->repeat();
+        return Remains::in_pages;
+    }
+    if (connection_.run("VACUUM")) return Remains::in_log;
+    if (failed_sync(connection_)) stopped_ = true;
+    return Remains::nowhere;
+}
+
+bool Writer::has_remains() const { return remains_ != Remains::nowhere && !stopped_; }
+
+std::optional<milliseconds> Writer::overwrite_some() {
+    if (!has_remains()) return std::nullopt;
+    if (remains_ != Remains::in_log) return overwrite_pages();
+    overwrite_log_now();
+    return has_remains() ? std::optional(wait_for_readers) : std::nullopt;
+}
+
+milliseconds Writer::overwrite_pages() {
+    if (!scrub_) {
+        auto opened = Scrub::open(*directory_);
+        if (opened) scrub_ = *std::move(opened);
+        // A file that has no map of its pages: the documents say what to do.
+        else if (opened.error().code == Code::wrong_state)
+            remains_ = Remains::in_log;
+        if (!scrub_) return remains_ == Remains::in_log ? milliseconds(0) : wait_for_disk;
+    }
+    auto const done = scrub_->step();
+    if (!done && done.error().code == Code::fail_stop) stopped_ = true;
+    if (!done && done.error().code == Code::internal) remains_ = Remains::nowhere;  // damaged
+    if (!done) return wait_for_disk;
+    note_changes();
+    int const rc = sqlite3_wal_checkpoint_v2(connection_.handle(), "main",
+                                             SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+    if ((rc & 0xff) == SQLITE_IOERR) stopped_ = true;
+    if (!*done) return milliseconds(1);
+    scrub_.reset();
+    remains_ = Remains::in_log;
+    return milliseconds(0);
+}
+
+void Writer::note_changes() {
+    if (changes_) changes_->note();
+    if (scrub_) scrub_->note();
 }
 
 // If a reader still needs the log, the next commit tries again.
 void Writer::overwrite_log() {
-    if (changes_) changes_->note();
+    note_changes();
     int const rc = sqlite3_wal_checkpoint_v2(connection_.handle(), "main",
                                              SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
     if ((rc & 0xff) == SQLITE_IOERR) stopped_ = true;
     if (rc != SQLITE_OK) return;
     auto const done = connection_.run("DELETE FROM meta WHERE name = 'overwrite'");
     if (done) remains_ = Remains::nowhere;
+}
+
+// Does not wait for readers.
+void Writer::overwrite_log_now() {
+    auto const wait = connection_.integer("PRAGMA busy_timeout");
+    if (!wait) return;
+    sqlite3_busy_timeout(connection_.handle(), 0);
+    overwrite_log();
+    sqlite3_busy_timeout(connection_.handle(), static_cast<int>(*wait));
 }
 
 }  // namespace dormouse::store::sqlite
