@@ -4,7 +4,7 @@
 namespace dormouse::store::postgres {
 
 // append_5() is append_3(), and then the rewrites of the appends that were written. Rows keep what
-// they held until VACUUM. append_function_8.cc replaces it.
+// they held until VACUUM. append_function_8.cc replaces it, then aliases_9.cc.
 char const* const rewrites_5 = R"sql(
 -- what: 0 the frame that begins with seq and holds n events, 1 the artifact of seq, 2 the message n
 -- of seq, 3 the chat messages about call n.

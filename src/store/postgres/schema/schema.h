@@ -1,7 +1,7 @@
 #pragma once
 // The SQL that creates our schema, one text for each migration (tables.cc, append_function.cc,
 // writer_functions.cc, views.cc, nodes.cc, day_sums.cc,
-// identity.cc, rewrites.cc, versions.cc, data_keys.cc, append_function_8.cc).
+// identity.cc, rewrites.cc, versions.cc, data_keys.cc, append_function_8.cc, aliases_9.cc).
 
 #include <span>
 
@@ -19,6 +19,7 @@ extern char const* const rewrites_5;
 extern char const* const versions_6;
 extern char const* const data_keys_7;
 extern char const* const append_function_8;
+extern char const* const aliases_9;
 
 // Each is one transaction, run with the schema as the search path.
 [[nodiscard]] std::span<char const* const> migrations();
