@@ -9,7 +9,6 @@ import sqlite3
 import subprocess
 
 from dormouse import BINARY, Case, Server, environment, lasts, main, run
-from store_postgres import Database
 from webhooks_out import Sent
 
 KEY_A, KEY_B = (base64.b64encode(bytes([n]) * 32).decode() for n in (1, 2))
@@ -213,7 +212,7 @@ class Contents(Encrypted):
         self.assertIn('is encrypted with the master key', done.stderr)
         for keys in (1, 0):
             done = run('rekey', '--archive', archive, '--key-env', 'BOTH', '--json', env=env)
-            self.assertEqual(json.loads(done.stdout), {'keys': keys, 'contents': 0})
+            self.assertEqual(json.loads(done.stdout), {'keys': keys, 'contents': 0, 'servers': []})
         self.assertIn(MARK, self.reads(archive, session, 'NEW', env))
         done = run('show', session, '--archive', archive, '--key-env', 'KEY', env=env)
         self.assertIn('it is encrypted with the master key', done.stderr)
@@ -454,11 +453,21 @@ class Rekey(Encrypted):
         self.server.finish()
         self.rekey(KEY_A)
         self.assertIn('master key', self.rekey(KEY_B, status=4))
-        self.with_key(f'{KEY_B},{KEY_A}')
-        self.assertEqual(self.content(session), before)
-        self.server.finish()
         self.assertIn('master key', serve_refused(self.server.directory, *ENCRYPTED, KEY=KEY_B))
         self.assertGreater(self.rekey(f'{KEY_B},{KEY_A}')['keys'], 0)
+        self.assertIn('master key', serve_refused(self.server.directory, *ENCRYPTED, KEY=KEY_A))
+        self.with_key(KEY_B)
+        self.assertEqual(self.content(session), before)
+
+    def test_server_that_starts_with_a_new_key_needs_no_rekey(self):
+        session = self.worked()
+        before = self.content(session)
+        self.server.finish()
+        self.rekey(KEY_A)
+        self.with_key(f'{KEY_B},{KEY_A}')
+        self.assertEqual(self.content(session), before)
+        self.server.kill()
+        self.assertIn('only the first master key is needed', self.server.tail())
         self.assertIn('master key', serve_refused(self.server.directory, *ENCRYPTED, KEY=KEY_A))
         self.with_key(KEY_B)
         self.assertEqual(self.content(session), before)
@@ -469,116 +478,6 @@ class Rekey(Encrypted):
         self.server.term()
         self.sql("UPDATE journal SET data = replace(data, 'Xq7', 'Yq7')")
         self.assertIn('damaged', self.rekey(KEY_A, status=1))
-
-
-class OnPostgres(Database):
-    def test_two_servers_with_one_key(self):
-        a, b = (self.server('--key-env', 'KEY', env={'KEY': KEY_A}) for _ in range(2))
-        session = a.create(f'deploy {MARK}', title=MARK)['id']
-        (call,) = b.open_calls(session)
-        self.assertEqual(b.result(call['id'], MARK).status, 200)
-        for server in (a, b):
-            server.at_rest(session)
-            self.assertIn(MARK, server.last_text(session))
-            self.assertEqual(server.session(session)['title'], MARK)
-        for table in ('journal', 'sessions', 'snapshots', 'posts'):
-            rows = self.sql(f'SELECT count(*) FROM {table} t WHERE t::text LIKE \'%{MARK}%\'')
-            self.assertEqual(rows, [['0']], table)
-        for env, text in (({}, 'encryption_key_env'), ({'KEY': KEY_B}, 'master key')):
-            key = ['--key-env', 'KEY'] if env else []
-            self.assertIn(text, self.refusal(self.url(), '--relaxed', *key, env=env))
-        a.kill()
-        self.assertEqual(b.prompt(session, 'hello').status, 200)
-        b.finish()
-
-    def plain(self):
-        """A server without a key that has ended, and what its session said."""
-        server = self.server()
-        session = server.create(f'deploy {MARK}', title=MARK)['id']
-        (call,) = server.open_calls(session)
-        self.assertEqual(server.result(call['id'], LONG, title=MARK).status, 200)
-        server.at_rest(session)
-        waiting = server.create(f'approve {MARK}', title=MARK)['id']
-        content = server.events(session), server.session(session)['title']
-        server.finish()
-        return session, waiting, content
-
-    def rekey(self, keys, status=0):
-        done = run('rekey', '--store', self.url(), '--key-env', 'KEY', '--json',
-                   env=environment(KEY=keys))
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-        return json.loads(done.stdout) if status == 0 else done.stderr
-
-    def plain_tables(self):
-        """The tables with the text of a session."""
-        tables = ('journal', 'sessions', 'snapshots', 'artifacts', 'posts', 'secrets', 'sent',
-                  'kept', 'rules', 'devices')
-        mark = MARK.encode().hex()
-        return [t for t in tables if self.sql(
-            f"SELECT count(*) FROM {t} t WHERE t::text LIKE '%{MARK}%'"
-            f" OR t::text LIKE '%{mark}%'") != [['0']]]
-
-    def expect_sealed(self, session, waiting, content, keys=KEY_A):
-        self.assertEqual(self.plain_tables(), [])
-        done = run('verify', '--store', self.url(), '--key-env', 'KEY', env=environment(KEY=keys))
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        server = self.server('--key-env', 'KEY', env={'KEY': keys})
-        self.assertEqual((server.events(session), server.session(session)['title']), content)
-        (call,) = server.open_calls(waiting)
-        self.assertEqual(server.decide(call, True).status, 200)
-        server.finish()
-
-    def test_rekey_encrypts_what_was_there(self):
-        session, waiting, content = self.plain()
-        self.assertIn('journal', self.plain_tables())
-        self.assertGreater(self.rekey(KEY_A)['contents'], 5)
-        self.assertEqual(self.rekey(KEY_A)['contents'], 0, 'all is encrypted')
-        self.expect_sealed(session, waiting, content)
-        self.assertGreater(self.rekey(f'{KEY_B},{KEY_A}')['keys'], 0)
-        self.sql("UPDATE sessions SET title = 'forged' WHERE no = (SELECT min(no) FROM sessions)")
-        self.assertEqual(self.rekey(KEY_B)['contents'], 0, 'nothing that was forged is encrypted')
-        server = self.server('--key-env', 'KEY', env={'KEY': KEY_B})
-        self.assertNotIn('forged', [s['title'] for s in server.items(
-            '/api/projects/default/sessions')])
-        server.term()
-
-    def test_rekey_that_fails_at_any_table_continues(self):
-        session, waiting, content = self.plain()
-        self.sql("CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS"
-                 " $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END$$")
-        for table in ('journal', 'artifacts', 'sessions'):
-            self.sql(f'CREATE TRIGGER stop BEFORE UPDATE ON {table} FOR EACH ROW'
-                     ' EXECUTE FUNCTION stop()')
-            self.rekey(KEY_A, status=8)
-            self.sql(f'DROP TRIGGER stop ON {table}')
-            # A server with the key reads both kinds.
-            server = self.server('--key-env', 'KEY', env={'KEY': KEY_A})
-            self.assertEqual((server.events(session), server.session(session)['title']), content)
-            server.finish()
-        self.rekey(KEY_A)
-        self.expect_sealed(session, waiting, content)
-
-    def test_killed_rekey_continues(self):
-        session, waiting, content = self.plain()
-        for _ in range(3):
-            process = subprocess.Popen(
-                [BINARY, 'rekey', '--store', self.url(), '--key-env', 'KEY'],
-                env=environment(KEY=KEY_A), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            lasts(0.03)  # some transactions are done, others not
-            process.kill()
-            process.wait()
-        self.rekey(KEY_A)
-        self.expect_sealed(session, waiting, content)
-
-    def test_rekey_is_refused_beside_a_server_and_with_damage(self):
-        self.plain()
-        server = self.server()
-        self.assertIn('in use', self.rekey(KEY_A, status=4))
-        server.finish()
-        self.sql("UPDATE journal SET data = replace(data, 'Xq7', 'Yq7')")
-        self.assertIn('damaged', self.rekey(KEY_A, status=1))
-        self.assertNotEqual(self.sql("SELECT count(*) FROM journal WHERE data LIKE '%Yq7%'"),
-                            [['0']])
 
 
 if __name__ == '__main__':

@@ -14,8 +14,9 @@
 namespace dormouse::app {
 
 struct Rekeyed {
-    std::uint64_t keys = 0;      // data keys that were encrypted with another master key
-    std::uint64_t contents = 0;  // pieces that were not encrypted
+    std::uint64_t keys = 0;                 // data keys that were encrypted with another master key
+    std::uint64_t contents = 0;             // pieces that were not encrypted
+    std::vector<std::string> servers = {};  // that still encrypt with another master key
 };
 
 // Writes the file again, as a file of this release.

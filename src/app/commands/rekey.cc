@@ -7,6 +7,7 @@
 #include "app/start/complain.h"
 #include "io/clock.h"
 #include "json/json.h"
+#include "runtime/known_keys.h"
 #include "runtime/stores.h"
 #include "store/postgres/postgres_store.h"
 #include "store/sealed/resealer.h"
@@ -19,6 +20,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -88,17 +90,43 @@ Result<std::uint64_t> seal_database(store::PostgresStore& database, store::Seale
     return contents;
 }
 
+store::PostgresOptions options_of_rekey(bool sole) {
+    store::PostgresOptions out;
+    out.sole = sole;
+    out.relaxed = true;  // it is said when a server starts
+    out.node = "rekey";
+    out.version = release();
+    return out;
+}
+
+// Beside the servers, which read with the data keys that they have. nullopt: contents must
+// be encrypted, too, so no server may work.
+Result<std::optional<Rekeyed>> rekey_beside(cli::RekeyOptions const& options) {
+    auto const opened = store::PostgresStore::open(*options.store, options_of_rekey(false));
+    if (!opened) return std::unexpected(opened.error());
+    auto const masters = master_keys(options.key_env);
+    if (!masters) return std::unexpected(masters.error());
+    auto const sealer = sealer_for(options, **opened);
+    if (!sealer) return std::unexpected(sealer.error());
+    if ((*sealer)->mixed()) return std::nullopt;
+    if (auto known = runtime::refuse_unknown(**opened, **masters); !known)
+        return std::unexpected(std::move(known.error()));
+    auto const keys = (*sealer)->rewrap(true);
+    if (!keys) return std::unexpected(keys.error());
+    auto servers = runtime::with_another_first(**opened, **masters);
+    if (!servers) return std::unexpected(std::move(servers.error()));
+    return Rekeyed{*keys, 0, *std::move(servers)};
+}
+
 Result<Rekeyed> rekey_database(cli::RekeyOptions const& options) {
     if (auto right = check_store_flag({.url = *options.store}); !right)
         return std::unexpected(std::move(right.error()));
     if (!runtime::is_database(*options.store))
         return fail(Code::bad_value, "--store: name a postgres:// URL, or pass --data DIR");
-    store::PostgresOptions how;
-    how.sole = true;
-    how.relaxed = true;  // it is said when a server starts
-    how.node = "rekey";
-    how.version = release();
-    auto const opened = store::PostgresStore::open(*options.store, how);
+    auto const beside = rekey_beside(options);
+    if (!beside) return std::unexpected(beside.error());
+    if (*beside) return **beside;
+    auto const opened = store::PostgresStore::open(*options.store, options_of_rekey(true));
     if (!opened) return std::unexpected(opened.error());
     auto const sealer = sealer_for(options, **opened);
     if (!sealer) return std::unexpected(sealer.error());
@@ -119,12 +147,20 @@ int rekey(cli::RekeyOptions const& options) {
     if (options.json) {
         json::Writer out;
         out.begin_object().member("keys", done->keys).member("contents", done->contents);
+        out.key("servers").begin_array();
+        for (std::string const& server : done->servers) out.value(server);
+        out.end_array();
         std::puts(out.end_object().take().c_str());
         return 0;
     }
     std::printf("%llu data keys, %llu contents encrypted\n",
                 static_cast<unsigned long long>(done->keys),
                 static_cast<unsigned long long>(done->contents));
+    for (std::string const& server : done->servers)
+        std::printf("%s still encrypts with another master key: put the new one first there\n",
+                    server.c_str());
+    if (done->servers.empty())
+        std::puts("Nothing needs the other master keys now: remove them, keep them for backups");
     return 0;
 }
 

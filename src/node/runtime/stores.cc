@@ -3,6 +3,7 @@
 #include "base/url.h"
 #include "io/clock.h"
 #include "runner/store_clock.h"
+#include "runtime/known_keys.h"
 #include "store/memory/memory_store.h"
 #include "store/postgres/address.h"
 #include "store/postgres/postgres_store.h"
@@ -103,10 +104,26 @@ Result<std::unique_ptr<store::Sealer>> sealer_of(port::Store& store, port::DataK
     return store::Sealer::make(*masters, keys, std::make_unique<io::SystemEntropy>(), *empty);
 }
 
+// Of a store that no other process uses. What the keys after the first one encrypted is encrypted
+// with the first one from then on.
+Result<void> use_first_key(OpenedStore& opened, store::Sealer& sealer,
+                           store::MasterKeys const& masters) {
+    auto const done = sealer.rewrap(false);
+    if (!done) return std::unexpected(done.error());
+    if (masters.all().size() > 1)
+        opened.warnings.emplace_back(
+            "encryption: only the first master key is needed now: remove the others from the "
+            "variable, and keep them for backups from before");
+    return {};
+}
+
 // The first data key exists before another process looks whether the store is encrypted.
-Result<void> protect(OpenedStore& opened, std::unique_ptr<store::Sealer> sealer) {
+Result<void> protect(OpenedStore& opened, std::unique_ptr<store::Sealer> sealer,
+                     StoreChoice const& choice) {
     if (!sealer) return {};
     if (auto ready = sealer->prepare(); !ready) return ready;
+    if (!opened.shared)
+        if (auto done = use_first_key(opened, *sealer, *choice.keys); !done) return done;
     auto sealed = std::make_unique<store::SealedStore>(std::move(opened.store), opened.shared,
                                                        std::move(sealer));
     opened.shared = sealed->shared_store();
@@ -124,6 +141,14 @@ Result<void> check_keys(StoreChoice const& choice) {
     return {};
 }
 
+// Before the data keys are read, so that nobody encrypts with a key that this process lacks.
+Result<void> agree_on_keys(store::PostgresStore& store,
+                           std::optional<store::MasterKeys> const& masters) {
+    if (!masters) return {};
+    if (auto done = store.announce_keys(announced(*masters)); !done) return done;
+    return refuse_unknown(store, *masters);
+}
+
 Result<OpenedStore> open_database(StoreChoice const& choice) {
     store::PostgresOptions options;
     options.sole = !choice.shared;
@@ -137,6 +162,8 @@ Result<OpenedStore> open_database(StoreChoice const& choice) {
     if (!opened) return std::unexpected(std::move(opened.error()));
     auto warnings = (*opened)->warnings();
     port::SharedStore* const shared = choice.shared ? opened->get() : nullptr;
+    if (auto known = shared ? agree_on_keys(**opened, choice.keys) : Result<void>(); !known)
+        return std::unexpected(std::move(known.error()));
     auto sealer = sealer_of(**opened, **opened, choice.keys);
     if (!sealer) return std::unexpected(std::move(sealer.error()));
     std::optional<Time> at_boot;
@@ -158,7 +185,7 @@ Result<OpenedStore> open_database(StoreChoice const& choice) {
                     .audit_ends = store};
     if (shared) out.find_token = [store](Sha256 const& digest) { return store->token_of(digest); };
     if (*held) out.release = [store] { return store->end_hold(); };
-    if (auto done = protect(out, *std::move(sealer)); !done)
+    if (auto done = protect(out, *std::move(sealer), choice); !done)
         return std::unexpected(std::move(done.error()));
     return out;
 }
@@ -184,7 +211,7 @@ Result<OpenedStore> open_store(StoreChoice const& choice) {
     OpenedStore out{.store = *std::move(opened), .audit_ends = ends};
     if (store::sqlite::is_held(choice.place))
         out.release = [place = choice.place] { return store::sqlite::remove_hold(place); };
-    if (auto done = protect(out, *std::move(sealer)); !done)
+    if (auto done = protect(out, *std::move(sealer), choice); !done)
         return std::unexpected(std::move(done.error()));
     return out;
 }

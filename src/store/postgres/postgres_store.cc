@@ -181,8 +181,22 @@ void PostgresStore::end_wait() {
 Result<Epoch> PostgresStore::join() {
     if (!writer_) return std::unexpected(is_view().error());
     auto const epoch = writer_->join({options_.node, options_.version});
-    if (epoch) epoch_ = *epoch;
+    if (!epoch) return epoch;
+    epoch_ = *epoch;
+    if (masters_.empty()) return epoch;
+    if (auto done = writer_->announce_keys(*epoch, masters_); !done)
+        return std::unexpected(std::move(done.error()));
     return epoch;
+}
+
+Result<void> PostgresStore::announce_keys(std::string const& masters) {
+    if (!writer_) return is_view();
+    masters_ = masters;
+    return writer_->announce_keys(epoch_, masters);
+}
+
+Result<std::vector<postgres::NodeKeys>> PostgresStore::node_keys() {
+    return reading([](postgres::Reader& reader) { return reader.node_keys(); });
 }
 
 std::size_t PostgresStore::readers() const { return readers_->count(); }

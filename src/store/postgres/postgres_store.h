@@ -13,6 +13,7 @@
 #include "port/many_loads.h"
 #include "port/rewriter.h"
 #include "port/shared_store.h"
+#include "store/postgres/node_keys.h"
 
 #include <atomic>
 #include <chrono>
@@ -125,6 +126,11 @@ public:
     [[nodiscard]] Result<std::optional<port::TokenRow>> token_of(Sha256 const& digest);
     [[nodiscard]] Result<std::vector<port::DataKeyRow>> data_keys() override;
     [[nodiscard]] Result<void> put_data_keys(std::span<port::DataKeyRow const> rows) override;
+    // Tells other processes which master keys this one has (NodeKeys::masters), also after join().
+    // By the writer.
+    [[nodiscard]] Result<void> announce_keys(std::string const& masters);
+    // Of all processes. By the reader.
+    [[nodiscard]] Result<std::vector<postgres::NodeKeys>> node_keys();
     [[nodiscard]] Result<void> ping() override;
 
 private:
@@ -140,6 +146,7 @@ private:
     std::unique_ptr<postgres::Readers> readers_;
     std::atomic<Epoch> epoch_;
     std::uint64_t largest_number_;  // when it was opened
+    std::string masters_;           // as announced; used by the writer
     std::vector<std::string> const warnings_;
     std::unique_ptr<postgres::Heartbeat> heartbeat_;  // null: a view, or a sole owner
     std::unique_ptr<postgres::Speaker> speaker_;      // null: the same, or nothing is published

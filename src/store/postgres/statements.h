@@ -6,8 +6,8 @@
 namespace dormouse::store::postgres {
 
 // Each calls one function of writer_functions.cc, append_function.cc or versions.cc, except the
-// first two, newest_call and those that may be repeated: propose, agreed, drop_setting, is_copy,
-// settle, claim, note_timeline, raise_feed, forget_deleted, put_data_keys.
+// first two, newest_call and those that may be repeated: propose, agreed, drop_setting,
+// announce_keys, is_copy, settle, claim, note_timeline, raise_feed, forget_deleted, put_data_keys.
 enum class Write : std::uint8_t {
     free_writers,
     forget_nodes,
@@ -17,6 +17,7 @@ enum class Write : std::uint8_t {
     propose,
     agreed,
     drop_setting,
+    announce_keys,
     is_copy,
     settle,
     claim,

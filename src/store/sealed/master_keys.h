@@ -25,6 +25,7 @@ public:
     // Null: none has this id.
     [[nodiscard]] Key const* find(std::string_view id) const;
     [[nodiscard]] std::string ids() const;  // for people: "a, b"
+    [[nodiscard]] std::vector<Key> const& all() const { return keys_; }
 
 private:
     std::vector<Key> keys_;  // never empty

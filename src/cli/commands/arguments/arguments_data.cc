@@ -112,7 +112,7 @@ void Grammar::add_upgrade() {
 void Grammar::add_rekey() {
     auto const args = std::make_shared<RekeyArgs>();
     auto* const r =
-        add("rekey", "Encrypt all that is stored, with the newest key; no server may run",
+        add("rekey", "Encrypt all that is stored; beside servers, only the keys that encrypt it",
             "dormouse rekey --data ./sessions --key-env DORMOUSE_ENCRYPTION_KEY", args);
     auto* const store =
         r->add_option("--store", args->store, "postgres://… instead of the data directory")

@@ -6,6 +6,7 @@
 #include "port/data_keys.h"
 #include "port/database.h"
 #include "port/store.h"
+#include "store/postgres/node_keys.h"
 #include "store/postgres/session.h"
 #include "store/postgres/statements.h"
 
@@ -118,6 +119,7 @@ public:
     [[nodiscard]] Result<std::optional<port::TokenRow>> token_of(Sha256 const& digest);
     [[nodiscard]] Result<std::vector<port::DeviceRow>> devices();
     [[nodiscard]] Result<std::vector<port::DataKeyRow>> data_keys();
+    [[nodiscard]] Result<std::vector<NodeKeys>> node_keys();
     [[nodiscard]] Result<std::vector<port::RuleRow>> rules();
     [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
                                                             std::uint32_t limit);

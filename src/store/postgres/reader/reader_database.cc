@@ -23,6 +23,8 @@ constexpr char standbys_sql[] =
 constexpr char ends_sql[] =
     "SELECT slot << 48 | audit_n FROM writers WHERE audit_n > 0 ORDER BY slot";
 
+constexpr char node_keys_sql[] = "SELECT epoch, name, beat, masters FROM nodes ORDER BY epoch";
+
 constexpr char hidden[] =
     "the role of the servers may not read them: GRANT pg_read_all_stats TO that role";
 
@@ -43,6 +45,18 @@ Result<std::vector<std::uint64_t>> Reader::audit_ends() {
     std::vector<std::uint64_t> out;
     for (int row = 0; row < rows->size(); ++row)
         out.push_back(static_cast<std::uint64_t>(rows->integer(row, 0)));
+    return out;
+}
+
+Result<std::vector<NodeKeys>> Reader::node_keys() {
+    auto const rows = ask(Call{node_keys_sql});
+    if (!rows) return std::unexpected(rows.error());
+    std::vector<NodeKeys> out;
+    for (int row = 0; row < rows->size(); ++row)
+        out.push_back({.epoch = static_cast<Epoch>(rows->integer(row, 0)),
+                       .name = std::string(rows->text(row, 1)),
+                       .counter = static_cast<std::uint64_t>(rows->integer(row, 2)),
+                       .masters = std::string(rows->text(row, 3))});
     return out;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 // The SQL that creates our schema, one text for each migration (tables.cc, append_function.cc,
 // writer_functions.cc, views.cc, nodes.cc, day_sums.cc,
-// identity.cc, rewrites.cc, versions.cc, data_keys.cc, append_function_8.cc, aliases_9.cc).
+// identity.cc, rewrites.cc, versions.cc, data_keys.cc, append_function_8.cc, aliases_9.cc,
+// node_keys_10.cc).
 
 #include <span>
 
@@ -20,6 +21,7 @@ extern char const* const versions_6;
 extern char const* const data_keys_7;
 extern char const* const append_function_8;
 extern char const* const aliases_9;
+extern char const* const node_keys_10;
 
 // Each is one transaction, run with the schema as the search path.
 [[nodiscard]] std::span<char const* const> migrations();

@@ -213,6 +213,14 @@ Result<void> Writer::drop_setting(std::string const& name) {
     return {};
 }
 
+Result<void> Writer::announce_keys(Epoch node, std::string const& masters) {
+    Call call{sql(Write::announce_keys)};
+    call.parameters.integer(static_cast<std::int64_t>(node)).text(masters);
+    auto const done = repeatable({&call, 1});
+    if (!done) return std::unexpected(done.error());
+    return {};
+}
+
 Result<void> Writer::put_data_keys(std::span<port::DataKeyRow const> rows) {
     std::vector<std::string> ids, masters, wrapped;
     std::vector<std::int64_t> mixed;

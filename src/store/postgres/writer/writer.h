@@ -72,6 +72,8 @@ public:
     [[nodiscard]] Result<std::string> agree(std::string const& name, std::string const& proposed);
     [[nodiscard]] Result<bool> is_set(std::string const& name);
     [[nodiscard]] Result<void> drop_setting(std::string const& name);
+    // Of the process `node`.
+    [[nodiscard]] Result<void> announce_keys(Epoch node, std::string const& masters);
     [[nodiscard]] Result<void> put_data_keys(std::span<port::DataKeyRow const> rows);
     // See PostgresStore.
     [[nodiscard]] Result<std::uint64_t> rewrite(port::Rewriter& rewriter);
