@@ -89,6 +89,6 @@ std::vector<port::AppendResult> PlantedStore::commit(std::span<port::Append cons
 
 bool needs_processes(Bug bug) { return bug >= Bug::no_fence; }
 
-bool needs_fall_back(Bug bug) { return bug == Bug::stamp_ignored; }
+bool needs_fall_back(Bug bug) { return bug == Bug::stamp_ignored || bug == Bug::runs_forgotten; }
 
 }  // namespace dormouse::sim

@@ -31,6 +31,7 @@ enum class Bug : std::uint8_t {
     intent_undriven,   // a process that does not drive a session writes intents
     stamp_ignored,     // the store compares the head of an append alone
     signals_trusted,   // what others append is read only when they say so
+    runs_forgotten,    // a process knows of its runs only what the store holds
 };
 
 class PlantedJournal final : public port::Journal {

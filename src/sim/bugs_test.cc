@@ -61,6 +61,8 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{Bug::intent_undriven, "driver: an intent of a process that does not", 400,
                 "IntentUndriven"},
         Planted{Bug::stamp_ignored, "fork: an append follows events", 400, "StampIgnored"},
+        Planted{Bug::runs_forgotten, "effect: one attempt of a tool", 1'000, "RunsForgotten"},
+        Planted{Bug::runs_forgotten, "effect: a run of the lost history", 1'000, "LostRunRepeated"},
         Planted{Bug::signals_trusted, "stream: a reader does not get", 2'000, "SignalsTrusted"},
         Planted{Bug::memory_trusted, "read: something acknowledged", 400, "MemoryTrusted"},
         Planted{Bug::starts_unchecked, "effect: a process that is gone", 1'000, "StartsUnchecked",

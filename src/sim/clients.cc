@@ -59,12 +59,12 @@ runner::Asker Clients::asker(std::string const& name, bool keyed) const {
     return asker;
 }
 
-bool Clients::is_answer(SessionId session, Error const& error, bool never_paused) {
+bool Clients::is_answer(SessionId session, Error const& error, bool may_be_unknown) {
     std::string const code(info(error.code).text);
     world_.trace(code);
     Durable::Session const* const found = durable_.find(session);
     bool const deleted = found && found->state.lifecycle == Lifecycle::deleted;
-    bool const lost = error.code == Code::not_found && found && !deleted && !never_paused;
+    bool const lost = error.code == Code::not_found && found && !deleted && !may_be_unknown;
     bool const broken = error.code == Code::internal || error.code == Code::idempotency_mismatch;
     bool const bare = error.code == Code::conflict && error.extra.is_null();
     if (lost || broken || bare) findings_.add("answer: " + code + ": " + error.detail);
@@ -142,7 +142,7 @@ void Clients::ask_prompt(std::shared_ptr<Request> const& request, SessionId sess
     if (!runner) return;
     runner->command(session, prompt, asker(by, keyed),
                     [this, session, by, request, lost = line()](Result<Answer> answer) {
-                        request->answered = answer || is_answer(session, answer.error());
+                        request->answered = answer || is_answer(session, answer.error(), lost());
                         if (answer && !lost()) prompted(session, by, *answer);
                     });
 }
@@ -183,8 +183,8 @@ void Clients::cancel_turn(SessionId session) {
     Cancel cancel;
     if (world_.happens(300)) cancel.scope = Cancel::Scope::all;
     runner->command(session, cancel, asker(name("cancel"), false),
-                    [this, session](Result<Answer> answer) {
-                        if (!answer) (void)is_answer(session, answer.error());
+                    [this, session, lost = line()](Result<Answer> answer) {
+                        if (!answer) (void)is_answer(session, answer.error(), lost());
                     });
 }
 
@@ -192,8 +192,8 @@ void Clients::move(SessionId session, Move::To to) {
     runner::Runner* const runner = up_().runner;
     if (!runner) return;
     runner->command(session, Move{to, "asked for"}, asker(name("move"), false),
-                    [this, session](Result<Answer> answer) {
-                        if (!answer) (void)is_answer(session, answer.error());
+                    [this, session, lost = line()](Result<Answer> answer) {
+                        if (!answer) (void)is_answer(session, answer.error(), lost());
                     });
 }
 
@@ -201,8 +201,8 @@ void Clients::remove(SessionId session) {
     runner::Runner* const runner = up_().runner;
     if (!runner) return;
     runner->command(session, Delete{}, asker(name("delete"), false),
-                    [this, session](Result<Answer> answer) {
-                        if (!answer) (void)is_answer(session, answer.error());
+                    [this, session, lost = line()](Result<Answer> answer) {
+                        if (!answer) (void)is_answer(session, answer.error(), lost());
                     });
 }
 
@@ -232,7 +232,7 @@ void Clients::read(SessionId session) {
     std::uint64_t const since = world_.instant();
     auto check = [this, session, known, since,
                   lost = line()](Result<runner::Runner::Read> const& answer) {
-        if (!answer) return (void)is_answer(session, answer.error());
+        if (!answer) return (void)is_answer(session, answer.error(), lost());
         if (lost()) return;
         check_read(session, known, *answer);
         check_pauses(*answer, since);
@@ -296,9 +296,9 @@ void Clients::stream(SessionId session) {
     Server const server = up_();
     if (!server.runner) return;
     ++requests_;
-    server.runner->read_lane(session, [this, session,
-                                       server](Result<std::shared_ptr<runner::Lane>> lane) {
-        if (!lane) return (void)is_answer(session, lane.error());
+    server.runner->read_lane(session, [this, session, server,
+                                       lost = line()](Result<std::shared_ptr<runner::Lane>> lane) {
+        if (!lane) return (void)is_answer(session, lane.error(), lost());
         runner::Lane const* const watched = lane->get();
         auto const wake = [this, watched, cursor = watched->state().head, lost = line()]() mutable {
             if (watched->loaded() && !lost()) check_stream(watched->state(), cursor);

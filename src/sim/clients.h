@@ -47,9 +47,11 @@ private:
     void start(std::function<void(std::shared_ptr<Request> const&)> ask, unsigned tries);
     [[nodiscard]] std::string name(std::string_view kind);
     [[nodiscard]] runner::Asker asker(std::string const& name, bool keyed) const;
-    // False: the request may be repeated. Reports errors that no client should get. `never_paused`:
-    // the request named a run that did not pause, whose id only its tool knows.
-    [[nodiscard]] bool is_answer(SessionId session, Error const& error, bool never_paused = false);
+    // False: the request may be repeated. Reports errors that no client should get.
+    // `may_be_unknown`: the request named a run that did not pause, whose id only its tool knows,
+    // or the disk fell back since: in the lost history the session may have been deleted.
+    [[nodiscard]] bool is_answer(SessionId session, Error const& error,
+                                 bool may_be_unknown = false);
     [[nodiscard]] bool never_paused(PendingId const& pending) const;
     // The disk lost events: clients know them no more.
     void forget(Durable::Lost const& lost);

@@ -152,6 +152,9 @@ void Cluster::plan_fall_back() {
 }
 
 void Cluster::fall_back(store::MemoryData disk, Beats beats, Durable::Copy durable) {
+    // A process that joins gets no epoch of the lost history, as by a sequence of PostgreSQL, whose
+    // log is ahead of it.
+    disk.epoch = disk_->epoch;
     disk_->fall_back(std::move(disk));
     beats_ = std::move(beats);
     durable_.fall_back(std::move(durable));

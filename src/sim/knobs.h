@@ -41,11 +41,6 @@ struct Knobs {
     [[nodiscard]] std::string text() const;
 };
 
-// A process notices lost events by the sessions that it has in memory: it keeps them for longer
-// than the copy of the disk is behind, and the append in which it settles what it had run does not
-// fail. Otherwise a run whose outcome is lost may be repeated.
-void let_disk_fall(Knobs& knobs, bool falls_back);
-
 // `processes`: 0: drawn.
 [[nodiscard]] Knobs draw_knobs(World& world, unsigned processes);
 

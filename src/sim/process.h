@@ -127,6 +127,7 @@ private:
         options.resident_time = outside.knobs.resident_time;
         options.scan_every = outside.knobs.scan;
         options.limits.output_bytes = output_bytes;
+        if (outside.bug == Bug::runs_forgotten) options.runs_known = 0;
         return options;
     }
 

@@ -42,9 +42,10 @@ private:
     [[nodiscard]] static Knobs knobs_of(World& world, Settings const& settings) {
         Knobs knobs = draw_knobs(world, processes_of(settings));
         if (!needs_fall_back(settings.bug)) return knobs;
-        let_disk_fall(knobs, true);
-        knobs.notices_fall = false;
-        knobs.signals_lost = 1'000;
+        knobs.falls_back = true;
+        bool const by_stamps_alone = settings.bug == Bug::stamp_ignored;
+        if (by_stamps_alone) knobs.notices_fall = false;
+        if (by_stamps_alone) knobs.signals_lost = 1'000;
         return knobs;
     }
 

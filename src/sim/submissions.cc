@@ -113,7 +113,7 @@ void Clients::ask_submit(std::shared_ptr<Request> const& request, PendingId cons
     runner->command(pending.session, std::move(command), asker(operation.by, false),
                     [this, pending, place, request, lost = line()](Result<Answer> answer) {
                         request->answered = answer || is_answer(pending.session, answer.error(),
-                                                                never_paused(pending));
+                                                                lost() || never_paused(pending));
                         submitted(pending, place, answer, lost());
                     });
 }
@@ -131,7 +131,8 @@ void Clients::cancel_call(PendingId const& pending) {
     runner->command(pending.session, command, asker(operation.by, false),
                     [this, pending, place, lost = line()](Result<Answer> answer) {
                         if (!answer) {
-                            (void)is_answer(pending.session, answer.error(), never_paused(pending));
+                            (void)is_answer(pending.session, answer.error(),
+                                            lost() || never_paused(pending));
                         }
                         submitted(pending, place, answer, lost());
                     });

@@ -46,6 +46,9 @@ struct Options {
     // And when they have been idle this long: most sessions sleep for hours.
     Duration resident_time{10'000};
     Duration scan_every{1'000};
+    // With other processes: how many of its newest runs of tools this one knows, in case that the
+    // store loses them.
+    std::size_t runs_known = StartedRuns::newest_max;
     session::Limits limits = {};
     session::TraceRules tracing = {};
     std::vector<port::RuleRow> rules = {};  // as stored
@@ -325,6 +328,7 @@ private:
     JournalWriter writer_;
     Freshness freshness_;
     Loads loads_;
+    StartedRuns runs_;
     Rules rules_;
     SessionNumbers numbers_;
     LaneServices const lane_services_;

@@ -6,12 +6,36 @@ namespace dormouse::sim {
 
 using namespace dormouse::session;
 
+void Started::run(ProcessNo process, RunTool const& run, bool kept, bool never_again,
+                  Findings& findings) {
+    Run const is{run.pending.session, run.pending.call, run.pending.generation,
+                 run.attempt,         run.tool,         std::string(run.input.text())};
+    attempts_.insert_or_assign({run.pending, run.attempt}, is);
+    Start& start = runs_[is];
+    bool const remembered = !start.knowing.insert(process).second;
+    if (start.kept) {
+        findings.add("effect: one attempt of a tool was started twice");
+    } else if (remembered) {
+        // The disk lost the intent. Another process may start it: the history that it reads does
+        // not tell that it ran, and what other processes remember is not asked for before each
+        // start, because they may be dead or frozen. This one knows.
+        findings.add("effect: a run of the lost history is repeated by its own process");
+    }
+    start.kept = start.kept || kept;
+    if (kept && never_again && ++never_[run.pending] > 1)
+        findings.add("effect: a tool that never runs again did");
+}
+
 void Started::forget(Durable::Lost const& lost) {
     for (auto const& [session, tail] : lost) {
         for (wire::RecordPtr const& record : tail) {
             auto const* const intent = std::get_if<ToolStarted>(&record->event.body);
-            if (intent && attempts.erase({intent->pending, intent->attempt}) > 0)
-                --never[intent->pending];
+            auto const run =
+                intent ? attempts_.find({intent->pending, intent->attempt}) : attempts_.end();
+            if (run == attempts_.end()) continue;
+            runs_.at(run->second).kept = false;
+            auto const counted = never_.find(intent->pending);
+            if (counted != never_.end() && counted->second > 0) --counted->second;
         }
     }
 }
@@ -71,7 +95,9 @@ void Witness::run_tool(SessionId session, EffectId id, std::string agent, RunToo
     };
     Event const* const event = durable_.event(session, id.since);
     bool const durable = event && is_intent(*event);
-    if (!durable && is_lost(session, is_intent))
+    bool const lost = !durable && is_lost(session, is_intent);
+    started_.run(number_, run, !lost, never_again(session, run), findings_);
+    if (lost)
         return PassingEffects::run_tool(session, id, std::move(agent), std::move(run),
                                         std::move(done));
     begin(session, id);
@@ -81,22 +107,14 @@ void Witness::run_tool(SessionId session, EffectId id, std::string agent, RunToo
     } else if (intent->epoch != nodes_.epoch()) {
         findings_.add("effect: a tool is run again without permission");
     }
-    if (!started_.attempts.insert({run.pending, run.attempt}).second) {
-        findings_.add("effect: one attempt of a tool was started twice");
-    }
-    check_policy(session, run);
     PassingEffects::run_tool(session, id, std::move(agent), std::move(run), std::move(done));
 }
 
-void Witness::check_policy(SessionId session, RunTool const& run) {
+bool Witness::never_again(SessionId session, RunTool const& run) const {
     Durable::Session const* const found = durable_.find(session);
-    if (!found) return;
+    if (!found) return false;
     auto const call = found->state.calls.find(run.pending.call);
-    if (call == found->state.calls.end()) return;
-    bool const never = call->second.spec.terms.crash == CrashPolicy::never;
-    if (never && ++started_.never[run.pending] > 1) {
-        findings_.add("effect: a tool that never runs again did");
-    }
+    return call != found->state.calls.end() && call->second.spec.terms.crash == CrashPolicy::never;
 }
 
 void Witness::ask_gate(SessionId session, EffectId id, std::string agent, AskGate ask,

@@ -13,13 +13,39 @@
 namespace dormouse::sim {
 
 // Everything started by any process.
-struct Started {
-    std::set<std::pair<PendingId, std::uint32_t>> attempts;  // of tools
-    std::map<PendingId, std::uint32_t> never;  // starts of tools that must never run again
+class Started {
+public:
+    using ProcessNo = std::uint64_t;
+    [[nodiscard]] ProcessNo new_process() { return ++processes_; }
+
+    // A process starts a run. `kept`: the disk has its intent. Checks that it may.
+    void run(ProcessNo process, session::RunTool const& run, bool kept, bool never_again,
+             Findings& findings);
+    // The disk lost these events, and with them the intents of runs.
+    void forget(Durable::Lost const& lost);
+
     std::uint64_t effects = 0;
 
-    // The disk lost these events: what they started may start again.
-    void forget(Durable::Lost const& lost);
+private:
+    // A run as one that comes again under another id has it, too.
+    struct Run {
+        SessionId session;
+        CallNo call = 0;
+        Generation generation = 0;
+        std::uint32_t attempt = 0;
+        std::string tool;
+        std::string input;
+        friend auto operator<=>(Run const&, Run const&) = default;
+    };
+    struct Start {
+        bool kept = false;            // the disk has the intent
+        std::set<ProcessNo> knowing;  // those that have started it
+    };
+
+    ProcessNo processes_ = 0;
+    std::map<Run, Start> runs_;
+    std::map<std::pair<PendingId, std::uint32_t>, Run> attempts_;
+    std::map<PendingId, std::uint32_t> never_;  // starts of tools that must never run again
 };
 
 // One for each process.
@@ -33,6 +59,7 @@ public:
           durable_(durable),
           findings_(findings),
           started_(started),
+          number_(started.new_process()),
           nodes_(nodes),
           gone_(std::move(gone)) {}
 
@@ -58,11 +85,12 @@ private:
     [[nodiscard]] bool is_lost(SessionId session, Matches const& matches) const;
     // A process starts each effect once.
     void begin(SessionId session, session::EffectId id);
-    void check_policy(SessionId session, session::RunTool const& run);
+    [[nodiscard]] bool never_again(SessionId session, session::RunTool const& run) const;
 
     Durable const& durable_;
     Findings& findings_;
     Started& started_;
+    Started::ProcessNo const number_;
     port::Nodes const& nodes_;
     std::function<bool()> const gone_;
     std::set<std::pair<SessionId, session::EffectId>> begun_;

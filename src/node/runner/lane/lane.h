@@ -219,6 +219,7 @@ private:
     [[nodiscard]] std::optional<Time> time_of(session::Timer const& timer) const;
     [[nodiscard]] std::optional<Time> model_until() const;
     void start(session::Effect const& effect);
+    void run_tool(session::EffectId id, session::RunTool const& run);
     void ask_model(session::Effect const& effect, session::AskModel const& ask);
     void ask_turn(session::Effect const& effect, session::AskTurn const& ask);
     void show(wire::History const& history, port::ModelRequest request);

@@ -5,6 +5,7 @@
 #include "runner/read/read_view.h"
 
 #include "session/limits.h"
+#include "session/submission.h"
 #include "wire/view/view.h"
 #include "wire/view/view_budget.h"
 #include "wire/view/view_files.h"
@@ -88,7 +89,7 @@ void Lane::start(Effect const& effect) {
     if (auto const* ask = std::get_if<AskModel>(&effect.what)) {
         ask_model(effect, *ask);
     } else if (auto const* run = std::get_if<RunTool>(&effect.what)) {
-        services_.effects.run_tool(id_, effect.id, state_->agent, *run, std::move(done));
+        run_tool(effect.id, *run);
     } else if (auto const* poll = std::get_if<PollTool>(&effect.what)) {
         services_.effects.poll_tool(id_, effect.id, state_->agent, *poll, std::move(done));
     } else if (auto const* turn = std::get_if<AskTurn>(&effect.what)) {
@@ -98,6 +99,24 @@ void Lane::start(Effect const& effect) {
     } else {
         services_.effects.ask_gate(id_, effect.id, state_->agent, std::get<AskGate>(effect.what),
                                    std::move(done));
+    }
+}
+
+// The store fell back to a state without the outcome of a run that this process has made: the
+// tool's crash policy decides whether it runs again, as after a crash (P4).
+void Lane::run_tool(EffectId id, RunTool const& run) {
+    CHECK(state_ && running_.contains(id));
+    auto done = outcome_of(id);
+    if (!services_.runs.add(id_, run)) {
+        std::string const why = "its outcome was lost with the newest writes of the store";
+        Sha256 const digest = submitted_error(why).digest;
+        return done(ToolOutcome{run.pending, run.attempt, InDoubt{why, {}}, digest});
+    }
+    try {
+        services_.effects.run_tool(id_, id, state_->agent, run, std::move(done));
+    } catch (std::bad_alloc const&) {
+        services_.runs.remove(id_, run);
+        throw;
     }
 }
 

@@ -6,6 +6,7 @@
 #include "runner/lane/freshness.h"
 #include "runner/lane/journal_writer.h"
 #include "runner/lane/loads.h"
+#include "runner/lane/started_runs.h"
 #include "runner/rules.h"
 #include "runner/session_numbers.h"
 #include "runner/submission_check.h"
@@ -97,6 +98,7 @@ struct LaneServices {
     JournalWriter& writer;
     Freshness& freshness;
     Loads& loads;
+    StartedRuns& runs;
     Rules& rules;
     SessionNumbers& numbers;
     LaneSettings const& settings;

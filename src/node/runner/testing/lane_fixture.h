@@ -68,6 +68,7 @@ public:
     Loads loading{loop, store, Journal::shared};
     TestEffects work;
     session::Limits allowed;
+    StartedRuns runs{Journal::shared ? StartedRuns::newest_max : 0};
     Rules standing{{}};
     SessionNumbers numbers{loop, {.first = 100}, {}};
     LaneServices services{.entropy = entropy,
@@ -79,6 +80,7 @@ public:
                           .writer = append_writer,
                           .freshness = comparing,
                           .loads = loading,
+                          .runs = runs,
                           .rules = standing,
                           .numbers = numbers,
                           .settings = *this,

@@ -15,7 +15,7 @@ namespace {
 
 using namespace session;
 
-constexpr Duration day{24 * 3'600'000};
+constexpr Duration one_day{24 * 3'600'000};
 
 class Transfer : public RunnerTestOn<TestJournal<store::MemoryStore, store::MemoryDisk>> {
 protected:
@@ -69,7 +69,7 @@ protected:
 };
 
 TEST_F(Transfer, SleepingSession_IsTheSameInAnotherStore) {
-    SessionId const session = waiting_session(day);
+    SessionId const session = waiting_session(one_day);
     auto const report = import(exported());
     EXPECT_EQ(report.imported, 1U);
     EXPECT_EQ(report.holding, 1U);
@@ -88,7 +88,7 @@ TEST_F(Transfer, SessionAtRest_DoesNotHold) {
 }
 
 TEST_F(Transfer, Repetition_ChangesNothing) {
-    (void)waiting_session(day);
+    (void)waiting_session(one_day);
     auto const lines = exported();
     (void)import(lines);
     auto const report = import(lines);
@@ -104,7 +104,7 @@ TEST_F(Transfer, OpenRun_NeedsALaterEpoch) {
 }
 
 TEST_F(Transfer, TakenNumber_IsRefusedAndWithNewIdsAllNamesChange) {
-    SessionId const session = waiting_session(day);
+    SessionId const session = waiting_session(one_day);
     auto const lines = exported();
     port::Append other;
     other.session = SessionId::make(session.number(), {7, 7, 7, 7, 7, 7, 7, 7});
@@ -149,7 +149,7 @@ TEST_F(Transfer, DeletedSession_ComesBackOnlyOnRequest) {
 }
 
 TEST_F(Transfer, DeletedSessionWithWork_DoesNotComeBack) {
-    SessionId const session = waiting_session(day);
+    SessionId const session = waiting_session(one_day);
     auto const lines = exported();
     (void)import(lines);
     port::Append gone;

@@ -315,5 +315,95 @@ TEST_F(MovedHead, OutcomeIsLost_RunThatMayIsRunAgain) {
     EXPECT_EQ(host.work.ran[0].run.attempt, 2U);
 }
 
+// As the two before, but the session has left memory in between: the process knows its runs.
+TEST_F(MovedHead, OutcomeIsLostAndUnloaded_RunThatNeverRunsAgainIsInDoubt) {
+    (void)create();
+    (void)ask(prompt("please"));
+    host.work.reply({with_policy(plain(), CrashPolicy::never)});
+    host.loop.run();
+    auto const earlier = host.store.disk->copy();
+    host.work.finish(Done{Json::trusted("1")});
+    host.loop.run();
+    host.lane = std::make_shared<Lane>(id, host.services, false);
+    host.store.disk->fall_back(earlier);
+    EXPECT_EQ(ask(Change{"a title", {}, {}, {}}), "applied");
+    EXPECT_EQ(host.work.ran.size(), 0U) << "it is not run again";
+    EXPECT_EQ(count("tool_finished"), 1U) << "with an unknown outcome";
+}
+
+TEST_F(MovedHead, OutcomeIsLostAndUnloaded_RunThatMayIsRunAgainLater) {
+    (void)create();
+    (void)ask(prompt("please"));
+    host.work.reply({with_policy(plain(), CrashPolicy::retry)});
+    host.loop.run();
+    auto const earlier = host.store.disk->copy();
+    host.work.finish(Done{Json::trusted("1")});
+    host.loop.run();
+    host.lane = std::make_shared<Lane>(id, host.services, false);
+    host.store.disk->fall_back(earlier);
+    EXPECT_EQ(ask(Change{"a title", {}, {}, {}}), "applied");
+    EXPECT_EQ(count("tool_failed"), 1U);
+    EXPECT_EQ(host.work.ran.size(), 0U);
+    host.loop.advance(Duration(60'000));
+    EXPECT_EQ(ask(Tick{}), "applied");
+    ASSERT_EQ(host.work.ran.size(), 1U);
+    EXPECT_EQ(host.work.ran[0].run.attempt, 2U);
+}
+
+// The append that settles what the lost history has run fails: the next one does it.
+TEST_F(MovedHead, OutcomeAndAppendAreLost_RunThatNeverRunsAgainIsInDoubt) {
+    (void)create();
+    (void)ask(prompt("please"));
+    host.work.reply({with_policy(plain(), CrashPolicy::never)});
+    host.loop.run();
+    auto const earlier = host.store.disk->copy();
+    host.work.finish(Done{Json::trusted("1")});
+    host.loop.run();
+    host.store.disk->fall_back(earlier);
+    host.lane->forget_state();
+    host.store.fault = testing::Fault::lost;
+    EXPECT_EQ(ask(Change{"a title", {}, {}, {}}), "store_unavailable");
+    EXPECT_EQ(ask(Change{"a title", {}, {}, {}}), "applied");
+    EXPECT_EQ(host.work.ran.size(), 0U) << "it is not run again";
+    EXPECT_EQ(count("tool_finished"), 1U) << "with an unknown outcome";
+}
+
+// The start is lost, too: the new history starts the same call under another id.
+TEST_F(MovedHead, StartIsLost_SameRunOfTheNewHistoryIsInDoubt) {
+    (void)create();
+    (void)ask(prompt("please"));
+    auto const earlier = host.store.disk->copy();
+    host.work.reply({with_policy(plain(), CrashPolicy::never)});
+    host.loop.run();
+    host.work.finish(Done{Json::trusted("1")});
+    host.loop.run();
+    host.store.disk->fall_back(earlier);
+    (void)ask(Change{"a title", {}, {}, {}});
+    ASSERT_FALSE(host.work.asked.empty());
+    host.work.reply({with_policy(plain(), CrashPolicy::never)});
+    host.loop.run();
+    EXPECT_EQ(host.work.ran.size(), 0U) << "it is not run again";
+    EXPECT_EQ(count("tool_started"), 1U);
+    EXPECT_EQ(count("tool_finished"), 1U) << "with an unknown outcome";
+}
+
+TEST_F(MovedHead, StartIsLost_AnotherCallOfTheNewHistoryRuns) {
+    (void)create();
+    (void)ask(prompt("please"));
+    auto const earlier = host.store.disk->copy();
+    host.work.reply({with_policy(plain(), CrashPolicy::never)});
+    host.loop.run();
+    host.work.finish(Done{Json::trusted("1")});
+    host.loop.run();
+    host.store.disk->fall_back(earlier);
+    (void)ask(Change{"a title", {}, {}, {}});
+    ASSERT_FALSE(host.work.asked.empty());
+    CallSpec other = with_policy(plain(), CrashPolicy::never);
+    other.input = Json::trusted(R"({"other":true})");
+    host.work.reply({std::move(other)});
+    host.loop.run();
+    EXPECT_EQ(host.work.ran.size(), 1U);
+}
+
 }  // namespace
 }  // namespace dormouse::runner
