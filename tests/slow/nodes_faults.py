@@ -48,10 +48,13 @@ COUNTS = {
     'synchronous standby promoted': 3,
     'asynchronous standby promoted': 3,
 }
-# Twice the figures of docs/operations.md, and ten times what jobs take just then: the machine does
-# other things too.
-REPLACED_S = 2 * 7  # the sessions of a lost server continue elsewhere
-BACK_S = 2 * 5  # after the database or the network is back
+# What is promised. Ten times what a job takes just then is added (`slack`), some 0.3 s on a machine
+# that does nothing else: what must happen after a fault is a few jobs one after the other.
+REPLACED_S = 10  # a lost server's sessions are done elsewhere, with the tool of 2 s that it ran
+BLOCKED_S = 7  # a server that is frozen in the middle of a batch holds up the others
+STOPPED_S = 10  # a server that gets SIGTERM ends ...
+HANDED_OVER_S = 1  # ... and then its sessions are done elsewhere
+BACK_S = 5  # after the database or the network is back
 RESTART_LIMIT_S = 30
 
 
@@ -117,20 +120,20 @@ class Faults(unittest.TestCase):
               f'{figures[len(figures) // 2]:.1f} s, at most {figures[-1]:.1f} s; '
               f'{len(self.traffic.world.sessions)} sessions, {dict(requests)}', flush=True)
 
-    def give_work(self, server):
-        """The server begins to run tools, which take longer than until it fails."""
+    def give_work(self, server, tool='sleepy 2s'):
+        """The server begins to run tools; those of 2 s take longer than until it fails."""
         client = server.new_client()
         for _ in range(3):
             made = client.post('/api/projects/default/sessions?wait=0',
-                               {'agentID': 'demo', 'prompt': {'text': 'sleepy 2s'}})
+                               {'agentID': 'demo', 'prompt': {'text': tool}})
             self.assertEqual(made.status, 201, made)
             self.working.append(made['id'])
         client.close()
 
-    def continues_without(self, server, since):
+    def continues_without(self, server, since, within=REPLACED_S):
         """Waits until the others do jobs and continue the sessions of this one."""
         others = [one for one in self.servers if one is not server]
-        limit = REPLACED_S + self.slack
+        limit = within + self.slack
         took = continues(others, since, limit)
         took = max(took, at_rest(AnyOf(others), self.working, since, limit))
         self.figures.append(took)
@@ -185,7 +188,9 @@ class OfServers(Faults):
             begin = time.monotonic()
             os.kill(server.process.pid, signal.SIGSTOP)
             try:
-                wait_for(lambda: self.count_nodes() == 2, REPLACED_S + self.slack, 'the removal')
+                others = [one for one in self.servers if one is not server]
+                self.figures.append(continues(others, begin, BLOCKED_S + self.slack))
+                wait_for(lambda: self.count_nodes() == 2, REPLACED_S, 'the removal')
                 self.continues_without(server, begin)
             finally:
                 os.kill(server.process.pid, signal.SIGCONT)
@@ -196,12 +201,13 @@ class OfServers(Faults):
     @long
     def test_rolling_restart(self):
         def restart():
-            begin = time.monotonic()
             for server in self.servers:
-                self.assertEqual(server.term(within=30), 0, server.tail())
+                self.give_work(server, 'sleepy 100ms')  # another one may have to run it whole
+                self.assertEqual(server.term(STOPPED_S + self.slack), 0, server.tail())
+                self.continues_without(server, time.monotonic(), HANDED_OVER_S)
                 server.start()
             return time.monotonic(), self.servers
-        self.repeat(times('rolling restart'), restart)
+        self.repeat(times('rolling restart'), restart, within=BACK_S)
         self.end()
 
 
@@ -288,7 +294,7 @@ class OfNetwork(Faults):
         for proxy in self.proxies:
             proxy.delay_s = 0.1  # in each direction
         self.repeat(times('database 200 ms away'), lambda: (time.monotonic(), self.servers),
-                    within=2 * BACK_S)
+                    within=BACK_S)
         self.assertEqual(self.removed(), 0)
         self.end()
 
