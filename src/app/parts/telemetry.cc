@@ -221,11 +221,11 @@ void Telemetry::end(port::Fn<void()> then) {
 }
 
 void Telemetry::attempted(webhook::Attempt const& attempt) {
-    tracer_.ended({.session = attempt.key.from,
-                   .event = attempt.key.seq,
-                   .n = attempt.key.n,
+    tracer_.ended({.session = attempt.id.key.from,
+                   .event = attempt.id.key.seq,
+                   .n = attempt.id.key.n,
                    .attempt = attempt.number,
-                   .id = webhook::delivery_text(attempt.key),
+                   .id = webhook::delivery_text(attempt.id),
                    .target = shown_target(attempt.target),
                    .trace = attempt.trace,
                    .start = attempt.begun,

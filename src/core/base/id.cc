@@ -158,7 +158,10 @@ std::optional<SessionId> session_of(std::string_view id) {
         }
     }
     if (id.starts_with("dlv_")) {
-        auto const delivery = parse_numbered("dlv_", id.substr(0, id.rfind('_')));
+        constexpr std::size_t number_at = 4 + bare_length + 1;
+        auto const end = id.find('_', number_at);
+        if (end == std::string_view::npos) return std::nullopt;
+        auto const delivery = parse_numbered("dlv_", id.substr(0, end));
         return delivery ? std::optional(delivery->session) : std::nullopt;
     }
     if (is_part_id(id)) {

@@ -140,7 +140,8 @@ TEST(SessionOf, EveryKindOfId_HasItsSession) {
          {id.text(), numbered_id("trn_", id, 1), numbered_id("msg_", id, 2),
           numbered_id("rcp_", id, 3), numbered_id("rul_", id, 4), numbered_id("tsk_", id, 1),
           numbered_id("mail_", id, 9), PendingId{id, 1, 1, random_bits(8)}.text(),
-          "prt_" + s + "_5_0", "prt_" + s + "_5_12", "dlv_" + s + "_7_0"}) {
+          "prt_" + s + "_5_0", "prt_" + s + "_5_12", "dlv_" + s + "_7_0",
+          "dlv_" + s + "_7_1000_0a1b2c3d"}) {
         EXPECT_EQ(session_of(text), id) << text;
     }
 }

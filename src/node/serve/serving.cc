@@ -278,7 +278,7 @@ webhook::Pump::Options Serving::pump_options(ServingSettings const& settings) {
         std::string const what =
             row.target.starts_with("agent:") ? "the deletion of a session" : "a webhook";
         log_.warn(what + (last ? " is not tried any more" : " was not taken"),
-                  {{"delivery", webhook::delivery_text(row.key)}, {"why", why}});
+                  {{"delivery", webhook::delivery_text(row)}, {"why", why}});
     };
     if (!people_mail_) return options;
     options.mail = [this](webhook::Notice const& notice, webhook::Notification const& it,

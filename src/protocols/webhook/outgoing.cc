@@ -1,5 +1,6 @@
 #include "webhook/outgoing.h"
 
+#include "base/crypto/sha256.h"
 #include "base/text/cut.h"
 #include "base/text/text.h"
 #include "json/json.h"
@@ -10,6 +11,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <span>
 
 namespace dormouse::webhook {
 
@@ -19,6 +21,7 @@ namespace {
 
 // Lower numbers belong to messages between sessions.
 constexpr std::uint32_t first_number = 1'000;
+constexpr std::size_t mark_length = 8;
 constexpr std::size_t reason_shown = 200;
 constexpr std::size_t tool_shown = 200;
 
@@ -128,6 +131,12 @@ std::optional<PendingId> pending_of(Event::Body const& body) {
     if (auto const* const e = std::get_if<CallInDoubt>(&body))
         return e->question.value_or(e->pending);
     return std::nullopt;
+}
+
+// The event's time and its random bytes are in it.
+std::string mark_of(wire::Record const& record) {
+    Sha256 const digest = sha256(record.data);
+    return hex(std::span(digest).first(mark_length / 2));
 }
 
 class Maker {
@@ -272,6 +281,7 @@ private:
     }
     void put(std::string target, Letter letter) {
         letter.trace = trace();
+        letter.mark = mark_of(*record_);
         port::OutboxRow row;
         row.key = {state_.id, record_->event.seq, number_++};
         row.kind = post_kind;
@@ -313,6 +323,7 @@ std::string write_letter(Letter const& letter) {
     if (!letter.tool.empty()) out.member("tool", letter.tool);
     if (!letter.trace.parent.empty()) out.member("traceparent", letter.trace.parent);
     if (!letter.trace.state.empty()) out.member("tracestate", letter.trace.state);
+    if (!letter.mark.empty()) out.member("mark", letter.mark);
     return out.end_object().take() + "\n" + letter.body;
 }
 
@@ -330,6 +341,7 @@ std::optional<Letter> read_letter(std::string_view text) {
     out.pending = PendingId::parse(view["pendingID"].string_or(""));
     out.tool = view["tool"].string_or("");
     out.trace = {view["traceparent"].string_or(""), view["tracestate"].string_or("")};
+    out.mark = view["mark"].string_or("");
     out.body = text.substr(end + 1);
     return out;
 }
@@ -342,17 +354,32 @@ std::vector<port::OutboxRow> outbox_of(Outgoing const& outgoing, State const& st
     return maker.take();
 }
 
-std::string delivery_text(port::OutboxKey const& key) {
-    return numbered_id("dlv_", key.from, key.seq) + "_" + std::to_string(key.n);
+std::string delivery_text(DeliveryId const& id) {
+    std::string const out =
+        numbered_id("dlv_", id.key.from, id.key.seq) + "_" + std::to_string(id.key.n);
+    return id.mark.empty() ? out : out + "_" + id.mark;
 }
 
-std::optional<port::OutboxKey> parse_delivery(std::string_view text) {
-    auto const last = text.rfind('_');
-    if (last == std::string_view::npos) return std::nullopt;
-    auto const id = parse_numbered("dlv_", text.substr(0, last));
-    auto const n = parse_number(text.substr(last + 1));
+std::string delivery_text(port::OutboxRow const& row) {
+    auto const letter = read_letter(row.body);
+    return delivery_text(DeliveryId{row.key, letter ? letter->mark : std::string()});
+}
+
+std::optional<DeliveryId> parse_delivery(std::string_view text) {
+    // The session's part has a fixed length, and may have underscores.
+    std::size_t const number_at = numbered_id("dlv_", {}, 1).size() - 1;
+    auto const second = text.find('_', number_at);
+    if (second == std::string_view::npos) return std::nullopt;
+    auto const third = std::min(text.find('_', second + 1), text.size());
+    auto const id = parse_numbered("dlv_", text.substr(0, second));
+    auto const n = parse_number(text.substr(second + 1, third - second - 1));
     if (!id || !n || *n > UINT32_MAX) return std::nullopt;
-    return port::OutboxKey{id->session, id->number, static_cast<std::uint32_t>(*n)};
+    DeliveryId out{{id->session, id->number, static_cast<std::uint32_t>(*n)}, {}};
+    if (third == text.size()) return out;
+    out.mark = text.substr(third + 1);
+    bool const valid = out.mark.size() == mark_length &&
+                       out.mark.find_first_not_of("0123456789abcdef") == std::string::npos;
+    return valid ? std::optional(std::move(out)) : std::nullopt;
 }
 
 }  // namespace dormouse::webhook

@@ -60,6 +60,9 @@ struct Letter {
     std::string tool = {};  // only for `call`: its secret is used if the call has none
     std::string body = {};
     session::TraceHeaders trace = {};  // of the turn, which the delivery belongs to
+    // Of the event, as 8 hex digits: a store that fell back to an earlier state may give its number
+    // to another one. Empty: an earlier release wrote it.
+    std::string mark = {};
 };
 [[nodiscard]] std::string write_letter(Letter const& letter);
 // nullopt: written by a newer release.
@@ -70,9 +73,16 @@ struct Letter {
     Outgoing const& outgoing, session::State const& state, std::span<wire::RecordPtr const> records,
     std::vector<session::PendingChange> const& changes);
 
-// dlv_<session>_<event>_<n>. It is also the webhook-id, the same in every attempt.
-[[nodiscard]] std::string delivery_text(port::OutboxKey const& key);
-[[nodiscard]] std::optional<port::OutboxKey> parse_delivery(std::string_view text);
+// dlv_<session>_<event>_<n>_<mark>, without the last part if there is no mark. It is also the
+// webhook-id, the same in every attempt, and of no other message.
+struct DeliveryId {
+    port::OutboxKey key;
+    std::string mark = {};  // see Letter
+    friend bool operator==(DeliveryId const&, DeliveryId const&) = default;
+};
+[[nodiscard]] std::string delivery_text(DeliveryId const& id);
+[[nodiscard]] std::string delivery_text(port::OutboxRow const& row);
+[[nodiscard]] std::optional<DeliveryId> parse_delivery(std::string_view text);
 
 // "2026-11-22T08:00:00.000Z"
 [[nodiscard]] std::string iso_time(Time at);

@@ -68,6 +68,22 @@ Notice notice(NotifyKind kind) {
     return out;
 }
 
+// A store that falls back to an earlier state gives the number of a lost event to another one: a
+// receiver that has the message about the first must not take the second for it.
+TEST_F(OutgoingTest, OtherEventOfTheSameNumber_IsAnotherDelivery) {
+    Outgoing outgoing;
+    outgoing.hooks = {{"https://hook.example.net/1", "", {"submitted"}}};
+    auto const first = outbox_of(outgoing, state, std::vector{submitted(3)}, {});
+    auto const again = outbox_of(outgoing, state, std::vector{submitted(3)}, {});
+    pending.nonce = {9};
+    auto const other = outbox_of(outgoing, state, std::vector{submitted(3)}, {});
+    ASSERT_EQ(first.size(), 1U);
+    ASSERT_EQ(other.size(), 1U);
+    EXPECT_EQ(first[0].key, other[0].key);
+    EXPECT_EQ(delivery_text(first[0]), delivery_text(again[0]));
+    EXPECT_NE(delivery_text(first[0]), delivery_text(other[0]));
+}
+
 // A reader on a terminal or in a chat must see the characters in their real order.
 TEST_F(OutgoingTest, Notice_HiddenCharactersInInput_AreEscaped) {
     waits("deploy",

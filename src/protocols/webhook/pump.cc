@@ -347,7 +347,7 @@ void Pump::send(OutboxKey const& key, std::string const& url, std::string const&
     UrlPolicy const policy = url_policy(url, options_.allowed);
     if (!policy.refusal.empty()) return failed(key, "not sent: " + policy.refusal, true);
     port::HttpRequest request = request_of(url, work.letter.body, policy.public_only);
-    std::string const id = delivery_text(key);
+    std::string const id = delivery_text(DeliveryId{key, work.letter.mark});
     std::int64_t const seconds = to_ms(services_.clock.now()) / 1'000;
     request.headers.push_back({"webhook-id", id});
     request.headers.push_back({"webhook-timestamp", std::to_string(seconds)});
@@ -454,8 +454,13 @@ void Pump::delivered(OutboxKey const& key) {
 
 void Pump::report(Work const& work, std::string_view why) const {
     if (!options_.attempted) return;
-    options_.attempted({work.row.key, work.row.attempts + 1, work.row.target, work.letter.trace,
-                        work.begun_at, work.status, why});
+    options_.attempted({{work.row.key, work.letter.mark},
+                        work.row.attempts + 1,
+                        work.row.target,
+                        work.letter.trace,
+                        work.begun_at,
+                        work.status,
+                        why});
 }
 
 void Pump::failed(OutboxKey const& key, std::string const& why, bool for_good) {
@@ -495,6 +500,19 @@ void Pump::disable(OutboxKey const& key, std::string const& why) {
     finish(key, update);
 }
 
+namespace {
+
+// Returns true if the row of this key is not that of the event with this mark.
+Result<bool> is_another(port::OutboxStore& store, OutboxKey const& key, std::string const& mark) {
+    if (mark.empty()) return false;
+    auto const row = store.post(key);
+    if (!row) return std::unexpected(row.error());
+    auto const letter = *row ? read_letter((*row)->body) : std::nullopt;
+    return letter && letter->mark != mark;
+}
+
+}  // namespace
+
 // The row counts as in progress until the store has the update; otherwise it would be sent again at
 // once. If the store fails, it is sent again later.
 void Pump::finish(OutboxKey const& key, OutboxUpdate update) {
@@ -502,9 +520,13 @@ void Pump::finish(OutboxKey const& key, OutboxUpdate update) {
     update.sent = std::move(work.sent);
     std::vector<OutboxUpdate> updates(std::max<std::size_t>(work.closed.size(), 1), update);
     for (std::size_t i = 0; i < work.closed.size(); ++i) updates[i].closed = work.closed[i];
+    // A shared store may have fallen back to an earlier state during the attempt.
+    std::string const mark = options_.sharing ? work.letter.mark : std::string();
     services_.outbox.write(
-        [updates = std::move(updates)](port::OutboxStore& store) {
-            return store.update_messages(updates);
+        [updates = std::move(updates), mark](port::OutboxStore& store) -> Result<void> {
+            auto const other = is_another(store, updates.front().key, mark);
+            if (!other) return std::unexpected(other.error());
+            return *other ? Result<void>() : store.update_messages(updates);
         },
         scope_.guard([this, key](Result<void> done) {
             if (done) return release(key);

@@ -40,7 +40,7 @@ enum class ReceiverHealth : std::uint8_t { answering, unknown, failing };
 
 // One attempt to send a message.
 struct Attempt {
-    port::OutboxKey key;
+    DeliveryId id;
     std::uint32_t number = 1;
     std::string_view target;
     session::TraceHeaders trace;  // Letter::trace

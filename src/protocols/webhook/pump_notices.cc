@@ -45,7 +45,8 @@ void Pump::send_mail(OutboxKey const& key, Notice const& notice) {
         Code const code = result.error().code;
         failed(key, result.error().detail, code == Code::not_found || code == Code::bad_value);
     });
-    options_.mail(notice, *it, delivery_text(key), std::move(done));
+    DeliveryId const id{key, at_work_.at(key).letter.mark};
+    options_.mail(notice, *it, delivery_text(id), std::move(done));
 }
 
 void Pump::send_message(OutboxKey const& key, Notice const& notice, Service const& service,

@@ -2,6 +2,8 @@
 
 #include "webhook/testing/pump_fixture.h"
 
+#include <algorithm>
+
 namespace dormouse::webhook {
 namespace {
 
@@ -35,7 +37,7 @@ protected:
               Letter::Kind kind = Letter::Kind::event) {
         port::OutboxRow row;
         row.target = std::move(target);
-        row.body = write_letter({kind, std::nullopt, "", "{}"});
+        row.body = write_letter({kind, std::nullopt, "", "{}", {}, "00000001"});
         journal.append(SessionId::make(number, {1}), 1, std::move(row), clock.now());
         pump.wake();
         loop.run();
@@ -78,6 +80,29 @@ TEST_F(PumpShared, MessageOfAnotherShare_IsSentOnceItIsOverdue) {
     pump.wake();
     loop.run();
     EXPECT_EQ(http.open.size(), 1U);
+}
+
+// The store fell back during the attempt, and the new history sends something else under its key.
+TEST_F(PumpShared, OtherMessageOfTheSameKey_IsSent_UnderAnotherId) {
+    post(7);
+    ASSERT_EQ(http.open.size(), 1U);
+    auto const id_of = [&] {
+        auto const& headers = http.open.front().first.headers;
+        return std::ranges::find(headers, "webhook-id", &port::HttpHeader::name)->value;
+    };
+    std::string const first = id_of();
+    port::OutboxRow& row = journal.disk->posts.begin()->second;
+    row.body = write_letter({Letter::Kind::event, std::nullopt, "", "{}", {}, "0a1b2c3d"});
+    http.answer(200);
+    loop.run();
+    EXPECT_EQ(journal.disk->posts.begin()->second.state, OutboxState::pending);
+    pump.wake();
+    loop.run();
+    ASSERT_EQ(http.open.size(), 1U);
+    EXPECT_NE(id_of(), first);
+    http.answer(200);
+    loop.run();
+    EXPECT_EQ(journal.disk->posts.begin()->second.state, OutboxState::delivered);
 }
 
 TEST_F(PumpShared, MessageThatAnotherHasTaken_IsNotSent) {

@@ -116,6 +116,7 @@ TEST(Letter, Letter_RoundTrip_IsEqual) {
     for (Letter const& letter : {Letter{Letter::Kind::call, pending, "deploy", "{\"a\":1}"},
                                  Letter{Letter::Kind::event, std::nullopt, "", "two\nlines"},
                                  Letter{Letter::Kind::notice, std::nullopt, "", ""},
+                                 Letter{Letter::Kind::event, std::nullopt, "", "", {}, "0a1b2c3d"},
                                  Letter{Letter::Kind::program, std::nullopt, "", "{}"}}) {
         auto const back = read_letter(write_letter(letter));
         ASSERT_TRUE(back);
@@ -123,6 +124,7 @@ TEST(Letter, Letter_RoundTrip_IsEqual) {
         EXPECT_EQ(back->pending, letter.pending);
         EXPECT_EQ(back->tool, letter.tool);
         EXPECT_EQ(back->body, letter.body);
+        EXPECT_EQ(back->mark, letter.mark);
     }
     for (char const* const bad : {"", "{}", "{}\nx", "{\"kind\":\"newer\"}\nx", "no json\nx"})
         EXPECT_FALSE(read_letter(bad)) << bad;
@@ -156,10 +158,16 @@ TEST(Outgoing, DeletedSession_ExternalAgentGetsAllItsIds) {
 
 TEST(Delivery, DeliveryText_RoundTrip_IsEqual) {
     port::OutboxKey const key{SessionId::make(7, {1}), 12, 1'000};
-    EXPECT_EQ(parse_delivery(delivery_text(key)), key);
-    EXPECT_TRUE(delivery_text(key).starts_with("dlv_"));
-    for (std::string const& bad : {std::string("x"), std::string("dlv_1_2_3"),
-                                   delivery_text(key) + "0000000000", delivery_text(key) + "_1"})
+    for (char const* const mark : {"", "0a1b2c3d"}) {
+        DeliveryId const id{key, mark};
+        EXPECT_EQ(parse_delivery(delivery_text(id)), id);
+        EXPECT_TRUE(delivery_text(id).starts_with("dlv_"));
+    }
+    std::string const text = delivery_text(DeliveryId{key, {}});
+    EXPECT_TRUE(text.ends_with("_12_1000")) << "as earlier releases wrote it";
+    for (std::string const& bad :
+         {std::string("x"), std::string("dlv_1_2_3"), text + "0000000000", text + "_", text + "_1",
+          text + "_0A1B2C3D", text + "_0a1b2c3d_", text + "_0a1b2c3d4"})
         EXPECT_FALSE(parse_delivery(bad)) << bad;
 }
 

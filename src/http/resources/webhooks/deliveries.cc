@@ -10,7 +10,7 @@ namespace dormouse::http {
 using port::OutboxRow;
 using port::OutboxState;
 
-std::string delivery_id(OutboxRow const& row) { return webhook::delivery_text(row.key); }
+std::string delivery_id(OutboxRow const& row) { return webhook::delivery_text(row); }
 
 std::string delivery_type(OutboxRow const& row) {
     auto const letter = webhook::read_letter(row.body);
@@ -29,9 +29,9 @@ std::optional<port::OutboxFilter> read_filter(ExchangePtr const& x) {
     filter.limit = static_cast<std::uint32_t>(query.number("limit", 50, 1, 200));
     filter.state = query_word<OutboxState>(query, "state");
     if (auto const cursor = x->request.query_value("cursor")) {
-        filter.before = webhook::parse_delivery(*cursor);
-        if (!filter.before)
-            query.error = Error{Code::bad_cursor, "The cursor is invalid; begin without one."};
+        auto const id = webhook::parse_delivery(*cursor);
+        if (id) filter.before = id->key;
+        if (!id) query.error = Error{Code::bad_cursor, "The cursor is invalid; begin without one."};
     }
     if (!query.error) return filter;
     x->fail(*query.error);
@@ -55,13 +55,15 @@ Result<Found> find_row(port::Store& store, port::OutboxKey const& key) {
 
 // A foreign delivery is not found. Its session may be deleted while its row still exists.
 void with_delivery(Api& api, ExchangePtr const& x, port::Fn<void(OutboxRow)> then) {
-    auto const key = webhook::parse_delivery(x->params[0]);
-    if (!key) return x->fail(not_found());
+    auto const id = webhook::parse_delivery(x->params[0]);
+    if (!id) return x->fail(not_found());
     port::ask(
-        api.services().journal, [key = *key](port::Store& store) { return find_row(store, key); },
+        api.services().journal,
+        [key = id->key](port::Store& store) { return find_row(store, key); },
         [x, then = std::move(then)](Result<Found> found) mutable {
             if (!found) return x->fail(found.error());
-            bool const mine = found->row && (!x->principal || x->principal->is_for(found->project));
+            bool const mine = found->row && delivery_id(*found->row) == x->params[0] &&
+                              (!x->principal || x->principal->is_for(found->project));
             if (!mine) return x->fail(not_found());
             then(std::move(*found->row));
         });
