@@ -96,11 +96,20 @@ void Outbox::attempt(Pair const& pair) {
     port::ask(services_.journal, std::move(question),
               scope_.guard([this, pair, key](Result<std::optional<port::OutboxRow>> row) {
                   if (!row) return again(pair, false);
-                  if (*row) return deliver(pair);
+                  if (*row) return deliver_stored(pair, std::move(**row));
                   on_delivered_({key.from, key.seq, key.n},
                                 Answer{.outcome = Answer::Outcome::duplicate});
                   next(pair, false);
               }));
+}
+
+// If the store fell back to an earlier state, another message may have the key by now.
+void Outbox::deliver_stored(Pair const& pair, port::OutboxRow row) {
+    port::OutboxRow& post = queues_.at(pair).front();
+    CHECK(post.key == row.key);
+    if (row.target != post.target) return next(pair, false);  // the next scan finds it
+    post = std::move(row);
+    deliver(pair);
 }
 
 void Outbox::deliver(Pair const& pair) {

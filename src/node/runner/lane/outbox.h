@@ -59,6 +59,7 @@ private:
     void begin(Pair const& pair);
     void begin_next();
     void attempt(Pair const& pair);
+    void deliver_stored(Pair const& pair, port::OutboxRow row);
     void deliver(Pair const& pair);
     void give(Pair const& pair, session::Deliver command);
     void delivered(Pair const& pair, Result<session::Answer> answer);

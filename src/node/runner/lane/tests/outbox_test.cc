@@ -145,7 +145,8 @@ protected:
     bool const alone_;
     TestLoop loop;
     Journal journal{loop};
-    std::vector<std::string> sent;  // "<event>-><receiver's number>" or "back <event>"
+    std::vector<std::string> sent;     // "<event>-><receiver's number>" or "back <event>"
+    std::vector<std::string> reasons;  // in the delivered messages
     std::vector<Lane::Reply> replies;
     // Stores added messages, as the append that sends them does.
     class StoringOutbox : public Outbox {
@@ -166,6 +167,7 @@ protected:
         [this](SessionId to, Command::Body body, Actor const&, Lane::Reply reply) {
             if (auto const* c = std::get_if<Deliver>(&body)) {
                 sent.push_back(std::to_string(c->key.seq) + "->" + std::to_string(to.number()));
+                reasons.push_back(std::get<StopRun>(c->what).why);
             } else {
                 sent.push_back("back " + std::to_string(std::get<Undelivered>(body).key.seq));
             }
@@ -203,6 +205,35 @@ TEST_F(OutboxOfSeveral, EarlierMessageOfTheOther_IsDeliveredFirst) {
     answer(Answer{});
     loop.run();
     EXPECT_EQ(sent.back(), "2->2");
+}
+
+// The store fell back, and another history sends another message under the same key.
+class OutboxOfLostHistory : public OutboxOfSeveral {
+protected:
+    OutboxOfLostHistory() {
+        outbox.add({post(1)});
+        loop.run();
+        answer(fail(Code::overloaded, "later"));
+    }
+    void replace(port::OutboxRow other) {
+        other.body = wire::write_post(StopRun{1, 1, false, "of the new history"});
+        journal.disk->posts.insert_or_assign(other.key, other);
+        loop.advance(Duration(1'000));
+        outbox.scan();
+        loop.run();
+    }
+};
+
+TEST_F(OutboxOfLostHistory, OtherMessageOfTheSameKey_IsDeliveredInItsPlace) {
+    replace(post(1));
+    EXPECT_EQ(sent, (std::vector<std::string>{"1->2", "1->2"}));
+    EXPECT_EQ(reasons.back(), "of the new history");
+}
+
+TEST_F(OutboxOfLostHistory, OtherMessageOfTheSameKeyToAnother_IsDeliveredThere) {
+    replace(post(1, 9));
+    EXPECT_EQ(sent, (std::vector<std::string>{"1->2", "1->9"}));
+    EXPECT_EQ(reasons.back(), "of the new history");
 }
 
 TEST_F(OutboxAlone, TemporaryRefusal_IsRetriedBeforeLaterMessages) {
