@@ -30,16 +30,16 @@ class OnPostgres(Database):
         b.finish()
 
     def plain(self):
-        """A server without a key that has ended, and what its session said."""
+        """A server without a key that has ended, and what its session has."""
         server = self.server()
         session = server.create(f'deploy {MARK}', title=MARK)['id']
         (call,) = server.open_calls(session)
         self.assertEqual(server.result(call['id'], LONG, title=MARK).status, 200)
         server.at_rest(session)
         waiting = server.create(f'approve {MARK}', title=MARK)['id']
-        said = server.events(session), server.session(session)['title']
+        content = server.events(session), server.session(session)['title']
         server.finish()
-        return session, waiting, said
+        return session, waiting, content
 
     def rekey(self, keys, status=0):
         done = run('rekey', '--store', self.url(), '--key-env', 'KEY', '--json',
@@ -56,22 +56,22 @@ class OnPostgres(Database):
             f"SELECT count(*) FROM {t} t WHERE t::text LIKE '%{MARK}%'"
             f" OR t::text LIKE '%{mark}%'") != [['0']]]
 
-    def expect_sealed(self, session, waiting, said, keys=KEY_A):
+    def expect_sealed(self, session, waiting, content, keys=KEY_A):
         self.assertEqual(self.plain_tables(), [])
         done = run('verify', '--store', self.url(), '--key-env', 'KEY', env=environment(KEY=keys))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         server = self.server('--key-env', 'KEY', env={'KEY': keys})
-        self.assertEqual((server.events(session), server.session(session)['title']), said)
+        self.assertEqual((server.events(session), server.session(session)['title']), content)
         (call,) = server.open_calls(waiting)
         self.assertEqual(server.decide(call, True).status, 200)
         server.finish()
 
     def test_rekey_encrypts_what_was_there(self):
-        session, waiting, said = self.plain()
+        session, waiting, content = self.plain()
         self.assertIn('journal', self.plain_tables())
         self.assertGreater(self.rekey(KEY_A)['contents'], 5)
         self.assertEqual(self.rekey(KEY_A)['contents'], 0, 'all is encrypted')
-        self.expect_sealed(session, waiting, said)
+        self.expect_sealed(session, waiting, content)
         self.assertGreater(self.rekey(f'{KEY_B},{KEY_A}')['keys'], 0)
         self.sql("UPDATE sessions SET title = 'forged' WHERE no = (SELECT min(no) FROM sessions)")
         self.assertEqual(self.rekey(KEY_B)['contents'], 0, 'nothing that was forged is encrypted')
@@ -130,7 +130,7 @@ class OnPostgres(Database):
         self.encrypting(KEY_B).finish()
 
     def test_rekey_that_fails_at_any_table_continues(self):
-        session, waiting, said = self.plain()
+        session, waiting, content = self.plain()
         self.sql("CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS"
                  " $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END$$")
         for table in ('journal', 'artifacts', 'sessions'):
@@ -140,13 +140,13 @@ class OnPostgres(Database):
             self.sql(f'DROP TRIGGER stop ON {table}')
             # A server with the key reads both kinds.
             server = self.server('--key-env', 'KEY', env={'KEY': KEY_A})
-            self.assertEqual((server.events(session), server.session(session)['title']), said)
+            self.assertEqual((server.events(session), server.session(session)['title']), content)
             server.finish()
         self.rekey(KEY_A)
-        self.expect_sealed(session, waiting, said)
+        self.expect_sealed(session, waiting, content)
 
     def test_killed_rekey_continues(self):
-        session, waiting, said = self.plain()
+        session, waiting, content = self.plain()
         for _ in range(3):
             process = subprocess.Popen(
                 [BINARY, 'rekey', '--store', self.url(), '--key-env', 'KEY'],
@@ -155,7 +155,7 @@ class OnPostgres(Database):
             process.kill()
             process.wait()
         self.rekey(KEY_A)
-        self.expect_sealed(session, waiting, said)
+        self.expect_sealed(session, waiting, content)
 
     def test_rekey_is_refused_beside_a_server_and_with_damage(self):
         self.plain()

@@ -241,8 +241,8 @@ public:
     // `max_bytes` of content or a bounded number of rows of all projects have been read.
     [[nodiscard]] virtual Result<FeedPage> feed(Projects const& projects, std::uint64_t after,
                                                 std::size_t max_bytes) = 0;
-    // The number of the newest append up to which a reader has all; 0: none. Where several processes
-    // write it is less for a moment while one of them commits.
+    // The number of the newest append up to which a reader has all; 0: none. Where several
+    // processes write, it is less for a moment while one of them commits.
     [[nodiscard]] virtual Result<std::uint64_t> feed_head() = 0;
     // A number that no reader of this store has exceeded.
     [[nodiscard]] virtual Result<std::uint64_t> feed_limit() = 0;

@@ -190,11 +190,7 @@ struct Fold {
         Call& call = call_of(state, e.call);
         call.decision.reset();
         if (e.input) set_input(call, *e.input, e.input_digest);
-        if (e.again)
-            call.edited_by = static_cast<std::uint16_t>(std::exchange(call.gates_passed, 0) + 1);
-        else
-            ++call.gates_passed;
-        if (!e.again && call.gates_passed + 1 == call.edited_by) ++call.gates_passed;
+        pass_gate(call, e.again);
         set_phase(state, call, CallPhase::ready);
     }
 
@@ -509,15 +505,6 @@ private:
         if (!what.approved || what.arguments.is_null()) return;
         set_input(call, what.arguments, what.arguments_digest);
         call.gates_passed = 0;
-    }
-    // A pause that was made from the former arguments is not theirs: the tool itself decides then.
-    static void set_input(Call& call, Json const& input, Sha256 const& digest) {
-        if (digest != call.spec.input_digest) {
-            call.spec.at_once = {};
-            call.edited_by = 0;
-        }
-        call.spec.input = input;
-        call.spec.input_digest = digest;
     }
 
     // Leaves the old phase before replacing the pause, whose deadline belongs to that phase.

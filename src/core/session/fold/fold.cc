@@ -1,5 +1,7 @@
 #include "session/fold/fold.h"
 
+#include <utility>
+
 #include "session/limits.h"
 
 namespace dormouse::session {
@@ -75,6 +77,24 @@ void add_call(State& state, Call call) {
     enter_phase(state, call);
     CallNo const no = call.no;
     FITS(state.calls.emplace(no, std::move(call)).second);
+}
+
+void set_input(Call& call, Json const& input, Sha256 const& digest) {
+    if (digest != call.spec.input_digest) {
+        call.spec.at_once = {};
+        call.edited_by = 0;
+    }
+    call.spec.input = input;
+    call.spec.input_digest = digest;
+}
+
+void pass_gate(Call& call, bool again) {
+    if (again) {
+        call.edited_by = static_cast<std::uint16_t>(std::exchange(call.gates_passed, 0) + 1);
+        return;
+    }
+    ++call.gates_passed;
+    if (call.gates_passed + 1 == call.edited_by) ++call.gates_passed;
 }
 
 void set_phase(State& state, Call& call, CallPhase phase) {

@@ -32,6 +32,12 @@ struct Misfit : std::logic_error {
 
 [[nodiscard]] Call& call_of(State& state, CallNo no);  // REQUIRES: the call is open
 
+// A pause that was made from former arguments is not that of these: the tool itself decides then.
+void set_input(Call& call, Json const& input, Sha256 const& digest);
+// The call's next gate allowed it. `again`: it changed the arguments, so the gates before it come
+// again, and it counts as passed after them.
+void pass_gate(Call& call, bool again);
+
 void add_call(State& state, Call call);  // REQUIRES: it is ready or waits
 void set_phase(State& state, Call& call, CallPhase phase);
 // For a call just placed by a snapshot: enters `phase` without leaving another one.

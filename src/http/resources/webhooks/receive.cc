@@ -288,7 +288,8 @@ void receive(Api& api, ExchangePtr const& x, webhook::Source source,
         Received received = {};
     };
     auto const at = std::make_shared<Reading>(std::move(source));
-    // Not the guarded time of decisions: after a jump of the clock that is the former one for a while.
+    // Not the guarded time of decisions: after a jump of the clock that is the former one for some
+    // time.
     api.run_for_body(
         x, [x, at, now = api.services().clock.now()] { at->received = read(at->source, x, now); },
         [at, then = std::move(then)]() mutable {

@@ -379,7 +379,7 @@ TEST_F(MovedHead, StartIsLost_SameRunOfTheNewHistoryIsInDoubt) {
     host.loop.run();
     host.store.disk->fall_back(earlier);
     (void)ask(Change{"a title", {}, {}, {}});
-    ASSERT_FALSE(host.work.asked.empty());
+    ASSERT_FALSE(host.work.requests.empty());
     host.work.reply({with_policy(plain(), CrashPolicy::never)});
     host.loop.run();
     EXPECT_EQ(host.work.ran.size(), 0U) << "it is not run again";
@@ -397,7 +397,7 @@ TEST_F(MovedHead, StartIsLost_AnotherCallOfTheNewHistoryRuns) {
     host.loop.run();
     host.store.disk->fall_back(earlier);
     (void)ask(Change{"a title", {}, {}, {}});
-    ASSERT_FALSE(host.work.asked.empty());
+    ASSERT_FALSE(host.work.requests.empty());
     CallSpec other = with_policy(plain(), CrashPolicy::never);
     other.input = Json::trusted(R"({"other":true})");
     host.work.reply({std::move(other)});
