@@ -1,6 +1,7 @@
 """A server of the Model Context Protocol that does what tests say, on standard input and output.
 Arguments: a folder, in which it writes what it got (`log`), and how it behaves."""
 import json
+import os
 import pathlib
 import sys
 
@@ -14,7 +15,9 @@ CAPABILITIES = [
 ]
 
 
-TASKS = FOLDER / 'tasks'  # one file for each, which survives this program; tests write them, too
+# One file for each, which survives this program; tests write them, too. `forgets`: only this
+# process knows its tasks.
+TASKS = FOLDER / (f'tasks-{os.getpid()}' if HOW == 'forgets' else 'tasks')
 RESULTS = []  # requests for the result of a task that is asking: (number, task)
 
 

@@ -75,8 +75,13 @@ public:
                 {.runner = runner_options(config_, trace_rules(config_))}),
           foreign_(
               servers_of(config_),
-              {services.processes, services.http, services.loop, services.clock,
-               sign_in_services(data_directory(), [this] { return serving_; })},
+              {services.processes,
+               services.http,
+               services.loop,
+               services.clock,
+               sign_in_services(data_directory(), [this] { return serving_; }),
+               {},
+               [this] { return node_.nodes.alone() ? 0 : node_.nodes.epoch(); }},
               [this](std::string const& what) {
                   if (serving_) serving_->log().warn(what);
               },
@@ -108,6 +113,7 @@ public:
         settings.indexes = [this] { return indexes_.status(); };
         settings.appended = [this] { indexes_.appended(); };
         settings.settled = [this](session::Receipt const& receipt) { foreign_.closed(receipt); };
+        settings.deleted = [this](SessionId const& session) { foreign_.deleted(session); };
         settings.failed = [this] { fail_stop(); };
         settings.reload = [this](auto done) { reload(std::move(done)); };
         settings.released = [this](port::Fn<void()> then) {

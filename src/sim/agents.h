@@ -61,6 +61,9 @@ public:
                   port::Outcome done) override;
     void poll_tool(SessionId session, session::EffectId id, std::string agent,
                    session::PollTool poll, port::Outcome done) override;
+    [[nodiscard]] Epoch holder(std::string const& tool, Json const& state) const override {
+        return inner_.holder(tool, state);
+    }
     // The simulated agents have no interceptors, no external agents and no limits per project.
     void ask_turn(port::TurnRequest request, port::Outcome done) override {
         done(session::TurnOutcome{request.ask.turn, request.ask.ended});

@@ -125,6 +125,7 @@ public:
         bool const all = bug_ == Bug::driver_ignored || bug_ == Bug::intent_undriven;
         return all || inner_.gone(epoch);
     }
+    [[nodiscard]] bool works(Epoch epoch) const override { return inner_.works(epoch); }
     [[nodiscard]] bool may_start() const override {
         return bug_ == Bug::starts_unchecked || inner_.may_start();
     }

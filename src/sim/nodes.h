@@ -27,6 +27,7 @@ public:
     [[nodiscard]] std::string const& name() const override { return name_; }
     [[nodiscard]] bool alone() const override { return false; }
     [[nodiscard]] bool gone(Epoch epoch) const override { return members_.gone(epoch); }
+    [[nodiscard]] bool works(Epoch epoch) const override { return members_.works(epoch); }
     [[nodiscard]] bool may_start() const override {
         return members_.may_start(machine_.monotonic());
     }

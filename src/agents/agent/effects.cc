@@ -341,6 +341,11 @@ void AgentEffects::poll(Tool const& tool, Key key, PollTool const& poll, port::O
     keep(key, over, tool.poll(std::move(call), std::move(finished)));
 }
 
+Epoch AgentEffects::holder(std::string const& tool, Json const& state) const {
+    Tool const* const found = registry_.tool(tool);
+    return found && found->holder ? found->holder(state) : 0;
+}
+
 void AgentEffects::ask_turn(port::TurnRequest request, port::Outcome done) {
     TurnOutcome none{request.ask.turn, request.ask.ended};
     if (!registry_.turns()) {

@@ -35,6 +35,7 @@ public:
                   port::Outcome done) override;
     void poll_tool(SessionId session, session::EffectId id, std::string agent,
                    session::PollTool poll, port::Outcome done) override;
+    [[nodiscard]] Epoch holder(std::string const& tool, Json const& state) const override;
     void ask_turn(port::TurnRequest request, port::Outcome done) override;
     void notify_agent(SessionId session, std::string const& agent,
                       session::NotifyAgent const& what) override;

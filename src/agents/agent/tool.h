@@ -80,6 +80,8 @@ struct Tool {
     // Set for a tool whose pauses have `poll_every`: asks whether the result exists. Must not block
     // and has no effects; otherwise like `start`.
     std::function<StopTool(PollCall call, port::Fn<void(PollResult)> done)> poll = {};
+    // As port::Effects::holder(), of what a pause of this tool stored. Pure.
+    std::function<Epoch(Json const& state)> holder = {};
     // JSON Schema of its output; null: any. Results from outside are checked when they are
     // submitted.
     Json result_schema = {};

@@ -29,7 +29,8 @@ struct ConnectionServices {
     port::Loop& loop;
     port::Clock const& clock;
     SignInServices sign_ins = {};
-    AskModel ask_model = {};  // empty: no model answers servers
+    AskModel ask_model = {};                                  // empty: no model answers servers
+    std::function<Epoch()> holder = [] { return Epoch(0); };  // as Requests::holder()
 };
 
 struct ConnectionEvents {
@@ -79,6 +80,7 @@ private:
     void refuse(Json const& id, int code, std::string const& why) override;
     [[nodiscard]] bool sampling() const override { return settings_.sampling; }
     [[nodiscard]] bool ready() const override { return state_.ready() && !failing_; }
+    [[nodiscard]] Epoch holder() const override { return services_.holder(); }
     [[nodiscard]] ForeignTool const* tool(std::string const& name) const override;
     [[nodiscard]] std::string named(std::string const& what) const override;
     [[nodiscard]] std::string const& last_failure() const override { return last_failure_; }

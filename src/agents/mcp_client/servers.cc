@@ -2,6 +2,7 @@
 
 #include "agent/calls.h"
 #include "base/check.h"
+#include "mcp_client/requests/holder.h"
 
 #include <algorithm>
 #include <utility>
@@ -21,6 +22,7 @@ void connect(agent::Tool& tool, Connection& connection) {
                               port::Fn<void(agent::PollResult)> done) -> agent::StopTool {
         return connection.tasks().poll(call, std::move(done));
     };
+    tool.holder = holder_in;
 }
 
 constexpr Duration retired_every{200};
@@ -139,6 +141,15 @@ void Servers::closed(session::Receipt const& receipt) {
         for (auto const& connection : *all) {
             connection->calls().closed(receipt);
             connection->tasks().closed(receipt);
+        }
+    }
+}
+
+void Servers::deleted(SessionId const& session) {
+    for (auto const* const all : {&connections_, &retired_}) {
+        for (auto const& connection : *all) {
+            connection->calls().deleted(session);
+            connection->tasks().deleted(session);
         }
     }
 }

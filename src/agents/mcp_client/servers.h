@@ -36,6 +36,8 @@ public:
     // is cancelled, and so is the call if nobody answers its question. Other tools' calls are
     // ignored.
     void closed(session::Receipt const& receipt);
+    // A session was deleted: the same for all of its calls.
+    void deleted(SessionId const& session);
     // The process ends: polls end without a result.
     void leave();
 

@@ -60,6 +60,10 @@ public:
                           session::AskGate ask, Outcome done) = 0;
     virtual void poll_tool(SessionId session, session::EffectId id, std::string agent,
                            session::PollTool poll, Outcome done) = 0;
+    // Returns the epoch of the process that alone can continue a call of the tool, as long as it
+    // works: what the call waits for is on a connection of that process. `state`: what the call's
+    // pause stored. 0: any process can.
+    [[nodiscard]] virtual Epoch holder(std::string const& tool, Json const& state) const = 0;
     // Without interceptors every turn may begin.
     virtual void ask_turn(TurnRequest request, Outcome done) = 0;
     // To the external agent that is prompted. Has no outcome.

@@ -23,6 +23,9 @@ public:
     [[nodiscard]] virtual bool alone() const = 0;
     // Returns true if the process of this epoch was declared dead: its appends are refused.
     [[nodiscard]] virtual bool gone(Epoch epoch) const = 0;
+    // Returns true if the process of this epoch was at work at the newest heartbeat. One that
+    // joined since then is neither at work nor gone.
+    [[nodiscard]] virtual bool works(Epoch epoch) const = 0;
     // Returns true if effects may start: the others cannot declare this process dead yet.
     [[nodiscard]] virtual bool may_start() const = 0;
     // Returns true if this process handles the due work of that session. Overdue work is handled by
@@ -47,6 +50,7 @@ public:
     [[nodiscard]] std::string const& name() const override { return name_; }
     [[nodiscard]] bool alone() const override { return true; }
     [[nodiscard]] bool gone(Epoch epoch) const override { return epoch < epoch_; }
+    [[nodiscard]] bool works(Epoch epoch) const override { return epoch == epoch_; }
     [[nodiscard]] bool may_start() const override { return true; }
     [[nodiscard]] bool has_share(std::uint64_t /*number*/) const override { return true; }
     [[nodiscard]] bool leads() const override { return true; }

@@ -34,6 +34,9 @@ public:
                    session::PollTool poll, Outcome done) override {
         to_.poll_tool(session, id, std::move(agent), std::move(poll), std::move(done));
     }
+    [[nodiscard]] Epoch holder(std::string const& tool, Json const& state) const override {
+        return to_.holder(tool, state);
+    }
     void ask_turn(TurnRequest request, Outcome done) override {
         to_.ask_turn(std::move(request), std::move(done));
     }

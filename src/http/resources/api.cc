@@ -163,15 +163,16 @@ void Api::appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const&
     cutter_.appended(lane, records);
 }
 
-void Api::appended_elsewhere(port::FeedRow const& row) {
+std::vector<wire::RecordPtr> Api::appended_elsewhere(port::FeedRow const& row) {
     feed_streams_->appended();
-    if (row.deleted) return;
+    if (row.deleted) return {};
     // A damaged append is reported by those that read it.
-    auto const records = wire::unpack(row.session, row.frame.first, row.frame.bytes);
-    if (!records) return;
+    auto records = wire::unpack(row.session, row.frame.first, row.frame.bytes);
+    if (!records) return {};
     changes_->note(row.session, row.project, *records, services_.runner.now());
     streams_->appended(row.session, *records);
     webhooks_->appended(row.project, *records);
+    return *std::move(records);
 }
 
 void Api::on_signal(Epoch from, std::string_view text) { streams_->on_signal(from, text); }

@@ -163,7 +163,8 @@ public:
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta);
     void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records);
     // Wakes requests that wait for this append of another process. That process counts and logs it.
-    void appended_elsewhere(port::FeedRow const& row);
+    // Returns its records; empty: it has deleted the session, or is damaged.
+    std::vector<wire::RecordPtr> appended_elsewhere(port::FeedRow const& row);
     // Returns true if a request or reader waits here for appends.
     [[nodiscard]] bool awaited() const;
     // Handles a message of another process that uses the store.

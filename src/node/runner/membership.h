@@ -49,6 +49,8 @@ public:
     [[nodiscard]] bool gone(Epoch epoch) const {
         return !known_.contains(epoch) && epoch <= newest_;
     }
+    // Returns true if the process of this epoch was in the table at the newest heartbeat.
+    [[nodiscard]] bool works(Epoch epoch) const { return known_.contains(epoch); }
     // Returns true if `me` handles the due work of this session number: the processes share it by
     // number. Overdue work is handled by any process.
     [[nodiscard]] bool has_share(Epoch me, std::uint64_t number) const;

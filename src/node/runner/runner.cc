@@ -194,15 +194,16 @@ bool Runner::attends(SessionId session, Time until) const {
 }
 
 // A tick is compared with the store, and decided again if that is ahead. A session without watchers
-// and effects is read again when it is needed.
+// and effects, of which nothing is held here, is read again when it is needed.
 void Runner::appended_elsewhere(SessionId session) {
     numbers_.seen(session.number());
     auto const resident = lanes_.find(session);
     auto const parked = parked_.find(session);
     if (parked != parked_.end() && parked->second.gate.empty()) parked_.erase(parked);
     if (resident == lanes_.end() || draining_ || failed_) return;
-    if (resident->second->may_sleep()) return resident->second->forget_state();
-    resident->second->receive(make(Tick{}, {}), [](Result<Answer> const& /*answer*/) {});
+    Lane& lane = *resident->second;
+    if (lane.may_sleep() && !lane.holds()) return lane.forget_state();
+    lane.receive(make(Tick{}, {}), [](Result<Answer> const& /*answer*/) {});
 }
 
 void Runner::appended_elsewhere(port::FeedRow const& row) {

@@ -56,6 +56,7 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
       ended_(std::move(settings.ended)),
       appended_(std::move(settings.appended)),
       settled_(std::move(settings.settled)),
+      deleted_(std::move(settings.deleted)),
       failed_(std::move(settings.failed)),
       released_(std::move(settings.released)),
       people_mail_(settings.people.mail != nullptr),
@@ -152,6 +153,12 @@ http::Services Serving::services(ServingSettings const& settings) {
             .copy_now = settings.copy_now,
             .release = [this](auto done) { release(std::move(done)); },
             .reload = settings.reload};
+}
+
+void Serving::report_settled(std::vector<wire::RecordPtr> const& records) const {
+    if (!settled_) return;
+    for (wire::RecordPtr const& record : records)
+        if (auto const* receipt = session::receipt_in(record->event)) settled_(*receipt);
 }
 
 void Serving::apply(ServingChanges changes) {

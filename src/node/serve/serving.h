@@ -70,8 +70,10 @@ struct ServingSettings {
     std::function<void(port::Fn<void()> then)> ended = {};
     // Called on the loop after an append, also of another process. May be empty.
     std::function<void()> appended = {};
-    // Called on the loop when an append has settled a pause. May be empty.
+    // Called on the loop when an append has settled a pause, also of another process. May be empty.
     std::function<void(session::Receipt const&)> settled = {};
+    // The same when another process has deleted a session, in which pauses may have been open.
+    std::function<void(SessionId const&)> deleted = {};
     // Called on the loop after a sync failed: nothing is written any more. May be empty.
     std::function<void()> failed = {};
     // Called on the loop when a person has released a restored copy, before its work starts; calls
@@ -189,14 +191,14 @@ private:
         api_.appended(lane, records);
         if (appended_) appended_();
         if (recorded_) recorded_(lane.state(), records);
-        for (wire::RecordPtr const& record : records)
-            if (auto const* receipt = session::receipt_in(record->event); receipt && settled_)
-                settled_(*receipt);
+        report_settled(records);
     }
     void appended_elsewhere(port::FeedRow const& row) override {
-        api_.appended_elsewhere(row);
+        report_settled(api_.appended_elsewhere(row));
+        if (row.deleted && deleted_) deleted_(row.session);
         if (appended_) appended_();
     }
+    void report_settled(std::vector<wire::RecordPtr> const& records) const;
     [[nodiscard]] bool awaited() const override { return api_.awaited(); }
     void on_heartbeat(port::Beat const& beat, Epoch self) override {
         api_.on_heartbeat(beat, self);
@@ -224,6 +226,7 @@ private:
     std::function<void(port::Fn<void()>)> const ended_;
     std::function<void()> const appended_;
     std::function<void(session::Receipt const&)> const settled_;
+    std::function<void(SessionId const&)> const deleted_;
     std::function<void()> const failed_;
     std::function<void(port::Fn<void()>)> const released_;
     bool begun_ = false;      // begin_work() was called

@@ -3,6 +3,7 @@
 #include "base/text/text.h"
 #include "mcp_client/library.h"
 #include "mcp_client/requests/call_result.h"
+#include "mcp_client/requests/holder.h"
 
 #include <utility>
 #include <vector>
@@ -81,7 +82,8 @@ void Calls::continue_round(Number number, std::string const& wrong) {
     Call& call = calls_.at(number);
     Round const& round = *call.round;
     if (!wrong.empty() || !is_complete(round)) return finish(number, ask_round(round, wrong));
-    if (!round.task.empty()) return finish(number, task_pause(round, settings_.task_limit));
+    if (!round.task.empty())
+        return finish(number, held_by(requests_.holder(), task_pause(round, settings_.task_limit)));
     call.waits = Waits::connection;
     ++call.turn;
     begin(number);
@@ -108,7 +110,10 @@ agent::ToolResult Calls::ask_round(Round round, std::string const& wrong) const 
     if (round.number >= questions_max) tasks_.drop(round.task);
     if (round.number >= questions_max)
         return agent::Failed{requests_.named("a call may ask at most 10 questions")};
-    return ask_next(std::move(round), settings_.name, settings_.answer_limit, wrong);
+    // A round of a call needs no connection: the call is made again.
+    Epoch const holder = round.task.empty() ? 0 : requests_.holder();
+    return held_by(holder,
+                   ask_next(std::move(round), settings_.name, settings_.answer_limit, wrong));
 }
 
 bool Calls::repeatable(std::string const& tool) const {
@@ -252,7 +257,7 @@ void Calls::ask_person(Number number, std::string const& wrong) {
     auto pause =
         pause_of(call.question, settings_.name, settings_.answer_limit, ++call.questions, wrong);
     limit(number, settings_.answer_limit + answer_slack, &Calls::abandon);
-    std::exchange(call.done, {})(std::move(pause));
+    std::exchange(call.done, {})(held_by(requests_.holder(), std::move(pause)));
 }
 
 void Calls::closed(session::Receipt const& receipt) {
@@ -260,6 +265,14 @@ void Calls::closed(session::Receipt const& receipt) {
                        receipt.kind == session::SubmissionKind::expiry;
     auto const asking = asking_.find(key_of(receipt.pending));
     if (ended && asking != asking_.end()) abandon(asking->second);
+}
+
+void Calls::deleted(SessionId const& session) {
+    auto const first = asking_.lower_bound({session, 0});
+    std::vector<Number> numbers;
+    for (auto at = first; at != asking_.end() && at->first.first == session; ++at)
+        numbers.push_back(at->second);
+    for (Number const number : numbers) abandon(number);
 }
 
 // Nobody answers the question any more, and nobody waits for the call.
@@ -327,7 +340,7 @@ agent::ToolResult Calls::result_of(Number number, json::View answer) {
     auto const task = read_created(answer);
     if (!task) return read_result(answer);
     tasks_.created(call.pending, task->id, std::to_string(number));
-    return pause_of(*task, settings_.task_limit);
+    return held_by(requests_.holder(), pause_of(*task, settings_.task_limit));
 }
 
 agent::ToolResult Calls::result_of(Number number, rpc::Fault const& fault) const {

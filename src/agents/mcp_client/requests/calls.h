@@ -49,6 +49,8 @@ public:
     [[nodiscard]] bool idle() const { return calls_.empty(); }
     // A pause of a call was settled.
     void closed(session::Receipt const& receipt);
+    // The same for all calls of the session.
+    void deleted(SessionId const& session);
     // A notification of progress; also of tasks that were calls of this connection.
     void progressed(json::View params);
 

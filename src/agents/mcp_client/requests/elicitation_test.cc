@@ -1,3 +1,4 @@
+#include "mcp_client/requests/holder.h"
 #include "mcp_client/testing/connection_fixture.h"
 
 namespace dormouse::mcp_client {
@@ -63,6 +64,32 @@ TEST_F(McpElicitation, Denial_Declines) {
     decide(false);
     auto const again = call();
     EXPECT_TRUE(last_line().contains(R"("result":{"action":"decline"})"));
+}
+
+// Other processes have other connections, on which nothing was asked.
+TEST_F(McpElicitation, Pause_NamesTheProcessThatHasTheConnection) {
+    holder = 12;
+    connect();
+    auto const first = call();
+    ask_name();
+    EXPECT_EQ(holder_in(state), 12U);
+    decide(true, R"({"name":3})");
+    auto const again = call();
+    EXPECT_EQ(holder_in(state), 12U) << "of the question that is asked again";
+    EXPECT_TRUE(question_in(state));
+}
+
+TEST_F(McpElicitation, DeletedSession_CancelsItsQuestions) {
+    connect();
+    auto const first = call();
+    ask_name();
+    connection.calls().deleted(SessionId::make(1, {}));
+    EXPECT_EQ(processes.newest().lines.back().find("cancel"), std::string::npos) << "another one";
+    delete_session();
+    std::string sent;
+    for (std::string const& line : processes.newest().lines) sent += line + "\n";
+    EXPECT_TRUE(sent.contains(R"("id":"q","result":{"action":"cancel"})")) << sent;
+    EXPECT_TRUE(last_line().contains("notifications/cancelled")) << last_line();
 }
 
 TEST_F(McpElicitation, AnswerThatDoesNotFit_IsAskedForAgain) {

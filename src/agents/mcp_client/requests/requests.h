@@ -34,6 +34,9 @@ public:
     virtual void refuse(Json const& id, int code, std::string const& why) = 0;
 
     [[nodiscard]] virtual bool ready() const = 0;
+    // The epoch of this process, which alone has the connection; 0: no other process uses the
+    // store.
+    [[nodiscard]] virtual Epoch holder() const = 0;
     // Returns true if the server may ask the agent's model.
     [[nodiscard]] virtual bool sampling() const = 0;
     [[nodiscard]] virtual Abilities const& abilities() const = 0;

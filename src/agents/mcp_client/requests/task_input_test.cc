@@ -1,3 +1,4 @@
+#include "mcp_client/requests/holder.h"
 #include "mcp_client/testing/connection_fixture.h"
 
 // Tasks of a server that need input: people answer, and the task continues.
@@ -75,6 +76,23 @@ TEST_F(McpTaskInput, Requests_AreAskedOneByOneAndUpdateTheTask) {
     pass(Duration(1'000));
     processes.answer("tasks/get", needs(request("c", "Three?")));
     EXPECT_EQ(results.back(), "asks: The MCP server 's' asks: Three?") << "keys are not used again";
+}
+
+// The pauses that ask for input, and those that wait for the task again.
+TEST_F(McpTaskInput, Pauses_NameTheProcessThatHasTheConnection) {
+    holder = 12;
+    connect_extension();
+    auto const first = poll("t1");
+    processes.answer("tasks/get", needs(request("a", "One?")));
+    EXPECT_EQ(holder_in(state), 12U);
+    auto const wrong = go_on(true, R"({"n":"x"})");
+    EXPECT_EQ(holder_in(state), 12U);
+    auto const one = go_on(true, R"({"n":1})");
+    EXPECT_EQ(results.back(), "waits for task t1");
+    EXPECT_EQ(holder_in(state), 12U);
+    auto const second = poll("t1");
+    processes.answer("tasks/get", needs(request("a", "One?")));
+    EXPECT_TRUE(last_line().contains("tasks/update")) << last_line();
 }
 
 TEST_F(McpTaskInput, Sampling_IsAnsweredByTheModel) {

@@ -1,6 +1,7 @@
 #include "mcp_client/requests/tasks.h"
 
 #include "mcp_client/requests/call_result.h"
+#include "mcp_client/requests/holder.h"
 #include "mcp_client/requests/sampling.h"
 
 #include <algorithm>
@@ -150,7 +151,8 @@ void Tasks::ask_people(Number number, Round round) {
                       agent::Failed{requests_.named("a call may ask at most 10 questions")});
     }
     watch.id.clear();
-    finish(number, ask_next(std::move(round), settings_.name, settings_.answer_limit, ""));
+    finish(number, held_by(requests_.holder(),
+                           ask_next(std::move(round), settings_.name, settings_.answer_limit, "")));
 }
 
 void Tasks::got_result(Number number, rpc::Peer::Answer const& answer) {
@@ -218,6 +220,14 @@ void Tasks::stop(Number number) {
 // After a decision the call continues.
 void Tasks::closed(session::Receipt const& receipt) {
     if (receipt.kind != session::SubmissionKind::decision) drop(forget(receipt.pending));
+}
+
+void Tasks::deleted(SessionId const& session) {
+    auto const first = known_.lower_bound({session, 0});
+    std::vector<PendingId> calls;
+    for (auto at = first; at != known_.end() && at->first.first == session; ++at)
+        calls.push_back(at->second.call);
+    for (PendingId const& call : calls) drop(forget(call));
 }
 
 void Tasks::drop(std::string const& task) {

@@ -49,6 +49,8 @@ public:
     // A pause of a call was settled: if the call needs its task no more, cancels it, unless it has
     // ended.
     void closed(session::Receipt const& receipt);
+    // The same for all tasks of the session.
+    void deleted(SessionId const& session);
     // Nobody waits for the task.
     void drop(std::string const& task);
     // The connection is ready; it is lost.

@@ -1,3 +1,4 @@
+#include "mcp_client/requests/holder.h"
 #include "mcp_client/testing/connection_fixture.h"
 
 namespace dormouse::mcp_client {
@@ -125,6 +126,26 @@ TEST_F(McpTasks, ClosedCall_CancelsItsTaskAsSoonAsPossible) {
     pass(Duration(1'000));
     connect_tasks();
     EXPECT_TRUE(last_line().contains(R"("tasks/cancel","params":{"taskId":"t2"})"));
+}
+
+TEST_F(McpTasks, DeletedSession_CancelsItsTasks) {
+    connect_tasks();
+    auto const stop = call();
+    processes.answer("tools/call", R"({"task":)" + state("working") + "}");
+    connection.tasks().deleted(SessionId::make(1, {}));
+    EXPECT_FALSE(last_line().contains("tasks/cancel")) << "another one";
+    delete_session();
+    EXPECT_TRUE(last_line().contains(R"("tasks/cancel","params":{"taskId":"t1"})"));
+}
+
+// Other processes have other connections, on which the task is unknown.
+TEST_F(McpTasks, Pause_OfATask_NamesTheProcessThatHasTheConnection) {
+    holder = 12;
+    connect_tasks();
+    auto const stop = call();
+    processes.answer("tools/call", R"({"task":)" + state("working") + "}");
+    EXPECT_EQ(ConnectionTest::state.text(), R"({"holder":12})");
+    EXPECT_EQ(holder_in(ConnectionTest::state), 12U);
 }
 
 TEST_F(McpTasks, Poll_ThatLasts_GivesWayAndTheProcessCanEnd) {

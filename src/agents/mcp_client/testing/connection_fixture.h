@@ -39,7 +39,8 @@ protected:
                           questions.push_back(std::move(question));
                           model_done = std::move(done);
                           return agent::StopTool([this] { ++models_stopped; });
-                      }},
+                      },
+                      [this] { return holder; }},
                      {.listed = [this](auto const& tools) { lists.push_back(tools.size()); },
                       .warn = [this](std::string const& line) { warnings.push_back(line); },
                       .settled = [this] { ++settled; },
@@ -90,6 +91,10 @@ protected:
         receipt.kind = kind;
         connection.tasks().closed(receipt);
     }
+    void delete_session() {
+        connection.calls().deleted(SessionId{});
+        connection.tasks().deleted(SessionId{});
+    }
     // A person's decision of the pause; the call continues with it.
     agent::StopTool go_on(bool approved, std::string const& content = "") {
         session::Submission what;
@@ -128,6 +133,7 @@ protected:
     std::vector<agent::Question> questions;  // to the agent's model
     port::Fn<void(agent::ModelOutcome)> model_done;
     int models_stopped = 0;
+    Epoch holder = 0;  // of this process
     std::vector<std::size_t> lists;
     std::vector<std::string> warnings, results, reports;
     int settled = 0;

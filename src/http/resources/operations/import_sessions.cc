@@ -45,7 +45,7 @@ void take(Api& api, ExchangePtr const& x, runner::LiveImport import) {
     import.options.at = api.services().runner.now();
     bool const dry_run = import.options.dry_run;
     import.wanted = [x] { return !x->responder->gone(); };
-    import.written = [&api](port::FeedRow const& row) { api.appended_elsewhere(row); };
+    import.written = [&api](port::FeedRow const& row) { (void)api.appended_elsewhere(row); };
     runner::import_live(api.services().runner, api.services().journal, std::move(import),
                         [x, dry_run](Result<std::vector<runner::ImportedSession>> done) {
                             if (!done) return x->fail(done.error());

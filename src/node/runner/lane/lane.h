@@ -104,6 +104,9 @@ public:
     [[nodiscard]] std::size_t weight() const;
     // The session was deleted or never existed.
     [[nodiscard]] bool gone() const;
+    // Returns true if a call continues only in this process, because it holds what the call waits
+    // for.
+    [[nodiscard]] bool holds() const;
     // When a tick would next do something that nothing else in this process does.
     [[nodiscard]] std::optional<Time> next_time() const;
     // Returns when this process must check again a session that continues only on another node.
@@ -145,6 +148,9 @@ private:
     void load();
     [[nodiscard]] bool drives() const;
     [[nodiscard]] bool is_here() const;
+    // The process that works and holds what an answered or waiting call continues with; 0: none.
+    [[nodiscard]] Epoch holder_of(session::Call const& call) const;
+    [[nodiscard]] bool is_held_elsewhere() const;
     [[nodiscard]] bool has_lost_driver() const;
     [[nodiscard]] std::optional<Time> next_for_people() const;
     [[nodiscard]] bool takes_over() const;
@@ -214,8 +220,10 @@ private:
 
     void dispatch();
     [[nodiscard]] bool may_start() const;
-    // How long after its time this process makes a poll.
-    [[nodiscard]] Duration poll_delay() const;
+    // How long after its time this process makes a poll of the call; nullopt: another one makes it.
+    [[nodiscard]] std::optional<Duration> poll_delay(session::Call const& call) const;
+    // The polls that this process must make now and does not make yet.
+    [[nodiscard]] std::vector<session::Effect> polls_to_make(Time now) const;
     [[nodiscard]] std::optional<Time> time_of(session::Timer const& timer) const;
     [[nodiscard]] std::optional<Time> model_until() const;
     void start(session::Effect const& effect);

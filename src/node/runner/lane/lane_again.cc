@@ -108,8 +108,34 @@ void Lane::compare() {
 
 // Returns true if this process does the session's outstanding work.
 bool Lane::drives() const {
-    return is_here() &&
-           (driver_ == 0 || driver_ == services_.nodes.epoch() || services_.nodes.gone(driver_));
+    if (!is_here()) return false;
+    if (driver_ == 0) return !is_held_elsewhere();
+    return driver_ == services_.nodes.epoch() || services_.nodes.gone(driver_);
+}
+
+Epoch Lane::holder_of(Call const& call) const {
+    port::Nodes const& nodes = services_.nodes;
+    Json const& kept = call.pause ? call.pause->terms.state : call.kept;
+    if (nodes.alone() || kept.is_null()) return 0;
+    Epoch const holder = services_.effects.holder(call.spec.tool, kept);
+    return holder == nodes.epoch() || nodes.works(holder) ? holder : 0;
+}
+
+// Returns true if only another process can continue a call with its answer. Polls need no driver:
+// poll_delay().
+bool Lane::is_held_elsewhere() const {
+    return state_ && std::ranges::any_of(state_->calls, [&](auto const& one) {
+               Call const& call = one.second;
+               if (call.pause && call.pause->terms.poll_every) return false;
+               Epoch const holder = holder_of(call);
+               return holder != 0 && holder != services_.nodes.epoch();
+           });
+}
+
+bool Lane::holds() const {
+    return state_ && std::ranges::any_of(state_->calls, [&](auto const& one) {
+               return holder_of(one.second) == services_.nodes.epoch();
+           });
 }
 
 // Returns true if what the session's agent keeps can be on this machine.
@@ -166,7 +192,7 @@ bool Lane::wants_tick(Time now, std::optional<port::Due> const& stored) const {
     if (stored && (stored->head != state_->head || stored->driver != driver_)) return true;
     if (!drives()) {
         auto const due = next_for_people();
-        return due && *due <= now;
+        return (due && *due <= now) || !polls_to_make(now).empty();
     }
     if (stalled(*state_)) return true;  // it was moved here
     for (auto const& [id, effect] : outstanding(*state_)) {

@@ -32,9 +32,13 @@ constexpr Duration poll_elsewhere_limit{3'000};
 
 }  // namespace
 
-// Polls of a session without a driver are left to the process that has its share, until they are
-// late. Nobody else polls for a session that has one, or that has its place here.
-Duration Lane::poll_delay() const {
+// The process that holds what is polled makes the poll. Other polls of a session without a driver
+// are left to the process that has its share, until they are late. Nobody else polls for a session
+// that has a driver, or that has its place here.
+std::optional<Duration> Lane::poll_delay(Call const& call) const {
+    Epoch const holder = holder_of(call);
+    if (holder == services_.nodes.epoch()) return Duration(0);
+    if (holder != 0) return std::nullopt;
     bool const placed = !state_->node.empty() && services_.agents.is_placed(state_->agent);
     if (placed || driver_ != 0) return Duration(0);
     return services_.nodes.has_share(id_.number()) ? Duration(0) : poll_elsewhere_limit;
@@ -54,16 +58,15 @@ void Lane::dispatch() {
         services_.effects.stop(id_, id);
         return true;
     });
-    if (!may_start() || services_.schedule.draining()) return;
+    if (!services_.nodes.may_start() || services_.schedule.draining()) return;
     std::vector<Effect> starting;
     for (auto const& [id, effect] : effects) {
-        if (running_.insert(id).second) starting.push_back(effect);
+        if (may_start() && running_.insert(id).second) starting.push_back(effect);
     }
-    Time const polled_until = services_.schedule.now() - poll_delay();
-    for (auto const& [id, effect] : due_polls(*state_, polled_until)) {
+    for (Effect const& poll : polls_to_make(services_.schedule.now())) {
         // the others start when these are done
         if (running_.size() >= limits::outstanding_max) break;
-        if (running_.insert(id).second) starting.push_back(effect);
+        if (running_.insert(poll.id).second) starting.push_back(poll);
     }
     for (Effect const& effect : starting) {
         try {
@@ -74,8 +77,23 @@ void Lane::dispatch() {
     }
 }
 
+std::vector<Effect> Lane::polls_to_make(Time now) const {
+    CHECK(state_);
+    std::vector<Effect> out;
+    if (!services_.nodes.may_start()) return out;
+    bool const all = may_start();
+    for (auto const& [id, effect] : due_polls(*state_, now)) {
+        Call const& call = state_->calls.at(id.call);
+        bool const held = holder_of(call) == services_.nodes.epoch();
+        auto const delay = poll_delay(call);
+        bool const due = delay && *call.pause->poll_at <= now - *delay;
+        if (due && (all || held) && !running_.contains(id)) out.push_back(effect);
+    }
+    return out;
+}
+
 // Returns true if effects may start: in the store, this process is the session's driver. Polls have
-// no intent and need no driver.
+// no intent and need no driver, and those that this process holds always start.
 bool Lane::may_start() const {
     CHECK(state_);
     port::Nodes const& nodes = services_.nodes;
@@ -131,7 +149,8 @@ std::optional<Time> Lane::time_of(Timer const& timer) const {
     if (timer.kind == TimerKind::poll) {
         EffectId const id{state_->calls.at(timer.call).pause->polled, timer.call};
         bool const starts = !running_.contains(id) && running_.size() < limits::outstanding_max;
-        return starts ? std::optional(timer.at + poll_delay()) : std::nullopt;
+        auto const delay = poll_delay(state_->calls.at(timer.call));
+        return starts && delay ? std::optional(timer.at + *delay) : std::nullopt;
     }
     if (timer.kind != TimerKind::give_up || timer.call != 0) return timer.at;
     return std::max(timer.at, model_until().value_or(timer.at));

@@ -2,6 +2,7 @@
 // A single-threaded world with virtual time for the tests of this layer: nothing happens until a
 // test runs it.
 
+#include "json/json.h"
 #include "port/effects.h"
 #include "port/nodes.h"
 #include "port/world.h"
@@ -189,6 +190,13 @@ public:
             return epoch < this->epoch();
         }
     }
+    [[nodiscard]] bool works(Epoch epoch) const override {
+        if constexpr (Journal::shared) {
+            return journal_.store->nodes().contains(epoch);
+        } else {
+            return epoch == this->epoch();
+        }
+    }
     [[nodiscard]] bool may_start() const override { return beats && !holds; }
     [[nodiscard]] bool has_share(std::uint64_t /*number*/) const override { return share; }
     [[nodiscard]] bool leads() const override { return first; }
@@ -265,6 +273,9 @@ public:
         done(session::TurnOutcome{request.ask.turn, request.ask.ended});
     }
     void notify_agent(SessionId, std::string const&, session::NotifyAgent const&) override {}
+    [[nodiscard]] Epoch holder(std::string const&, Json const& state) const override {
+        return static_cast<Epoch>(json::View(state)["holder"].integer_or(0));
+    }
     void stop(SessionId, session::EffectId id) override { stopped.push_back(id); }
     void ended(SessionId, std::string const&) override {}
     [[nodiscard]] std::optional<Time> model_until(SessionId, session::EffectId) const override {

@@ -3,12 +3,7 @@
 #include "runner/lane/cut.h"
 #include "runner/lane/redact/redact.h"
 #include "runner/repair/verify.h"
-#include "runner/testing/observer.h"
-#include "runner/testing/world.h"
-#include "session/testing/given.h"
-#include "store/memory/memory_store.h"
-
-#include <gtest/gtest.h>
+#include "runner/testing/two_runners_fixture.h"
 
 // Two processes with one store: any of them answers, and one of them drives each session.
 namespace dormouse::runner {
@@ -16,77 +11,8 @@ namespace {
 
 using namespace session;
 using namespace session::testing;
-using Journal = testing::TestJournal<store::MemoryStore, store::MemoryDisk, true>;
-
-struct Server {
-    Server(testing::TestLoop& loop, std::shared_ptr<store::MemoryDisk> const& disk,
-           std::uint64_t next_session)
-        : loop(loop), journal(loop), nodes(loop, journal) {
-        if (disk) journal.disk = disk;
-        if (disk) journal.reopen();
-        Options options;
-        options.numbers.first = next_session;
-        runner = std::make_unique<Runner>(
-            Runner::Services{loop, clock, entropy, journal, nodes, effects, effects}, options,
-            observer);
-    }
-    std::string ask(SessionId session, Command::Body body) {
-        std::string out = "no answer";
-        runner->command(
-            session, std::move(body), {{ActorType::token, "ann"}},
-            [&out](Result<Answer> const& answer) { out = answer_of(Decision{{}, answer, {}}); });
-        loop.run();
-        return out;
-    }
-
-    testing::TestLoop& loop;
-    testing::TestClock clock{loop};
-    testing::TestEntropy entropy;
-    testing::TestEffects effects;
-    Journal journal;
-    testing::TestNodes<Journal> nodes;
-    testing::TestObserver observer;
-    std::unique_ptr<Runner> runner;
-};
-
-class TwoRunners : public ::testing::Test {
-protected:
-    TwoRunners() : a(loop, nullptr, 1), b(loop, a.journal.disk, 1'000) {
-        a.runner->start();
-        b.runner->start();
-    }
-    ~TwoRunners() override {
-        a.runner.reset();
-        b.runner.reset();
-    }
-
-    // A session of A in which the model asked for these calls; their tools run in A.
-    void begin(std::vector<CallSpec> calls) {
-        a.runner->create({{}, "default", "demo", {}, {}, {}, {}, {}, {}},
-                         {{ActorType::token, "ann"}},
-                         [this](Result<Created> const& made) { session = made->session; });
-        loop.run();
-        ASSERT_EQ(a.ask(session, prompt()), "applied");
-        a.effects.reply(std::move(calls));
-        loop.run();
-    }
-    static Prompt prompt() {
-        Prompt out;
-        out.parts = Given::parts("go");
-        return out;
-    }
-    static Submit submit(PendingId const& pending, std::string value) {
-        return {pending, result(std::move(value)), "http", {}, {}, {}};
-    }
-    // Both servers scan.
-    void scan() { loop.advance(Duration(1'000)); }
-    [[nodiscard]] State stored() { return read_session(*b.journal.store, session)->state; }
-    [[nodiscard]] Epoch driver() { return b.journal.store->load(session)->driver; }
-
-    testing::TestLoop loop;
-    Server a, b;
-    SessionId session;
-};
+using Server = testing::SharedServer;
+using testing::TwoRunners;
 
 TEST_F(TwoRunners, SessionThatSleeps_IsDrivenByWhoeverWakesIt) {
     begin({job()});

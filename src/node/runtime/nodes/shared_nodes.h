@@ -65,6 +65,7 @@ public:
     [[nodiscard]] std::string const& name() const override { return name_; }
     [[nodiscard]] bool alone() const override { return false; }
     [[nodiscard]] bool gone(Epoch epoch) const override { return members_.gone(epoch); }
+    [[nodiscard]] bool works(Epoch epoch) const override { return members_.works(epoch); }
     [[nodiscard]] bool may_start() const override { return !held_ && members_.may_start(clock_()); }
     [[nodiscard]] bool has_share(std::uint64_t number) const override {
         return members_.has_share(self_.epoch, number);

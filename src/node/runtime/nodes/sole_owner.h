@@ -34,6 +34,7 @@ public:
     [[nodiscard]] bool alone() const override { return !ask_; }
     // Returns true for each earlier process: the store refuses its writes.
     [[nodiscard]] bool gone(Epoch epoch) const override { return epoch < epoch_; }
+    [[nodiscard]] bool works(Epoch epoch) const override { return epoch == epoch_; }
     // Returns false while the copy is held, and after a while without a reply of the store: another
     // process may own it by then.
     [[nodiscard]] bool may_start() const override;
