@@ -1,8 +1,8 @@
 #include "session/fold/fold.h"
 
-#include <utility>
-
 #include "session/limits.h"
+
+#include <utility>
 
 namespace dormouse::session {
 
