@@ -228,7 +228,7 @@ class Notifications(Mailed):
         call = self.ask()
         ((_, mail),) = self.smtp.wait(1)
         content = mail.get_content()
-        self.assertIn(f'/a/{call["id"]}\n', content)
+        self.assertTrue(content.rstrip().endswith(f'/a/{call["id"]}'), content)
         self.assertIn('once you are signed in', content)
         self.assertNotIn('#dml_', content)
         self.assertStatus(self.server.post('/api/tokens', {'name': 'ci', 'role': 'read'}), 201)

@@ -137,6 +137,8 @@ class Talking(Mcp):
         unknown = self.ask('zzz')
         self.assertEqual((unknown.status, json.loads(unknown.raw)['error']['code']), (200, -32601))
         self.assertStatus(self.ask('ping', headers={'MCP-Protocol-Version': '1'}), 400)
+        long = self.post({'jsonrpc': '2.0', 'id': 'x' * 300, 'method': 'ping'})
+        self.assertEqual((long.status, json.loads(long.raw)['error']['code']), (400, -32600))
         self.assertStatus(self.post(b' ' * (8 << 20) + b'{}'), 413)
         self.assertStatus(self.server.call('PUT', '/mcp'), 405)
 

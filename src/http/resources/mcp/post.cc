@@ -17,6 +17,7 @@ namespace {
 using Kind = rpc::Message::Kind;
 
 constexpr std::string_view session_id_header = "Mcp-Session-Id";
+constexpr std::size_t id_bytes_max = 256;
 
 // The answers to the messages of one request.
 class McpAnswer : public std::enable_shared_from_this<McpAnswer> {
@@ -34,7 +35,7 @@ private:
     void begin_stream();
     [[nodiscard]] bool gone() const;
     void answer(rpc::Message const& message);
-    void answered(rpc::Message const& message, mcp::Face::Answer answer);
+    void answered(Json const& id, mcp::Era era, mcp::Face::Answer answer);
     void add(std::string line);
     void finish();
     void fail(int status, Json const& id, rpc::Fault const& fault);
@@ -91,6 +92,12 @@ bool McpAnswer::refuse() {
     }
     auto const header = [this](std::string_view name) { return x_->request.header(name); };
     for (rpc::Message const& message : received_.messages) {
+        // It is kept until the answer, which may come after hours.
+        if (message.id.size() > id_bytes_max) {
+            fail(400, Json(),
+                 {.code = rpc::code::invalid_request, .message = "the id is over 256 bytes"});
+            return true;
+        }
         auto const wrong = message.kind == Kind::refused || message.kind == Kind::response
                                ? std::nullopt
                                : mcp::wrong_headers(header, message);
@@ -165,6 +172,7 @@ void McpAnswer::begin(rpc::Received received) {
         if (message.kind == Kind::refused) add(rpc::refusal(message.id, *message.fault));
         if (message.kind == Kind::request) answer(message);
     }
+    received_.messages = {};  // an answer may take long
     finish();
 }
 
@@ -187,17 +195,18 @@ void McpAnswer::answer(rpc::Message const& message) {
         };
     ++open_;
     face_->answer(message, mcp::era_of(message), ticket,
-                  [self = shared_from_this(), message, id](mcp::Face::Answer answer) {
-                      self->api_.mcp_sessions().close(self->session_, id);
-                      self->answered(message, std::move(answer));
+                  [self = shared_from_this(), id = message.id,
+                   era = mcp::era_of(message)](mcp::Face::Answer answer) {
+                      self->api_.mcp_sessions().close(self->session_, std::string(id.text()));
+                      self->answered(id, era, std::move(answer));
                       self->finish();
                   });
 }
 
-void McpAnswer::answered(rpc::Message const& message, mcp::Face::Answer answer) {
-    if (answer) return add(rpc::response(message.id, *answer));
-    if (!received_.batch) status_ = mcp::http_status_of(answer.error(), mcp::era_of(message));
-    add(rpc::refusal(message.id, answer.error()));
+void McpAnswer::answered(Json const& id, mcp::Era era, mcp::Face::Answer answer) {
+    if (answer) return add(rpc::response(id, *answer));
+    if (!received_.batch) status_ = mcp::http_status_of(answer.error(), era);
+    add(rpc::refusal(id, answer.error()));
 }
 
 void McpAnswer::add(std::string line) {
