@@ -119,14 +119,37 @@ TEST_P(StoreConformance, Delivery_IsStoredWithItsAppendAndStays) {
     reopen();
     EXPECT_EQ(store().delivered({1}).value(), Bits128{2});
     EXPECT_FALSE(store().delivered({5}).value()) << "its append failed";
-    auto again = append(1, 1);
-    again.delivered = {{{1}, {9}}};
-    commit_one(again);
-    EXPECT_EQ(store().delivered({1}).value(), Bits128{2}) << "the first digest stays";
-    auto last = append(1, 2);
+    auto last = append(1, 1);
     last.erase = true;
     commit_one(last);
     EXPECT_EQ(store().delivered({3}).value(), Bits128{4});
+}
+
+// Of two calls with the reference of a delivery one gets it.
+TEST_P(StoreConformance, DeliveryThatIsKnown_ItsAppendFailsAlone) {
+    auto first = create(1, "acme");
+    first.delivered = {{{1}, {2}}};
+    commit_one(first);
+    auto again = create(2, "acme");
+    again.delivered = {{{3}, {4}}, {{1}, {2}}};
+    again.create_key = Bits128{7};
+    auto same = append(1, 1);
+    same.delivered = {{{1}, {2}}};
+    auto other = create(3, "acme");
+    other.delivered = {{{5}, {6}}};
+    auto late = create(4, "acme");
+    late.delivered = {{{5}, {6}}};
+    std::vector const batch{again, same, other, late};
+    auto const results = store().commit(batch);
+    for (std::size_t const i : {0U, 1U, 3U})
+        EXPECT_EQ(results[i].error().cause, port::AppendError::Cause::moved) << i;
+    EXPECT_TRUE(results[2]);
+    EXPECT_FALSE(store().delivered({3}).value()) << "its append failed";
+    EXPECT_EQ(store().delivered({1}).value(), Bits128{2});
+    again.delivered.pop_back();
+    commit_one(again);
+    EXPECT_EQ(store().delivered({3}).value(), Bits128{4});
+    commit_one(append(1, 1));
 }
 
 TEST_P(StoreConformance, KeptDelivery_IsRemovedByTheAppendThatTakesIt) {

@@ -130,7 +130,10 @@ AppendResult MemoryStore::check(Append const& append) const {
         return fail(Code::too_large, "the session's journal is full");
     if (shared_ && !is_member()) return port::fenced();
     bool const outdated = shared_ && append.epoch != epoch_;  // decided before join()
-    bool const fit = !outdated && fits(append) && may_drive(append) && may_take(append);
+    bool const known = std::ranges::any_of(append.delivered, [&](port::DeliveredRow const& row) {
+        return disk_->delivered.contains(row.key);
+    });
+    bool const fit = !outdated && !known && fits(append) && may_drive(append) && may_take(append);
     if (!fit) return port::moved(append.session);
     if (append.after == 0 && !append.row)
         return fail(Code::internal, "a session's first append needs its row");

@@ -180,6 +180,26 @@ TEST_F(KeptDelivery, TakenThroughAnotherProcess_NoSecondCallTakesIt) {
     EXPECT_FALSE(api.webhooks().keeps(key));
 }
 
+// Two processes find two calls that wait under the reference; the other one was faster.
+TEST_F(KeptDelivery, TakenThroughAnotherProcessDuringTheAppend_TheCallWaits) {
+    EXPECT_EQ(keep(), "kept");
+    SessionId const session = calling();
+    journal.hold = true;
+    effects.finish(under_the_reference());
+    loop.run();
+    journal.release();
+    EXPECT_EQ(journal.held(), 1u) << "the append that settles the call";
+    journal.disk->delivered.emplace(key, Bits128{});
+    journal.disk->kept.erase(key);
+    journal.hold = false;
+    journal.release();
+    loop.run();
+    EXPECT_TRUE(waits(session));
+    EXPECT_FALSE(api.webhooks().keeps(key));
+    EXPECT_EQ(ask(session, prompt("and?", session::PromptMode::queue)), "applied")
+        << "the session continues";
+}
+
 // The source received an error and may not send the delivery again.
 TEST_F(KeptDelivery, KeptByAHiddenWrite_ItsCallTakesIt) {
     journal.store = std::make_unique<HidingStore>(journal.disk);

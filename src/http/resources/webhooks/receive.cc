@@ -125,6 +125,9 @@ void settle_at(InboundPtr const& in, PendingId const& place) {
     });
 }
 
+void take(InboundPtr const& in);
+
+// Another process that shares the store may have taken it meanwhile.
 void keep(InboundPtr const& in) {
     port::KeptRow row{.delivery = {in->key(), in->delivery.digest},
                       .delivery_id = in->delivery.id,
@@ -134,6 +137,7 @@ void keep(InboundPtr const& in) {
                       .reference = in->payload.reference,
                       .body = std::string(in->body.text())};
     in->api.webhooks().keep(std::move(row), [in](Result<void> kept) {
+        if (!kept && kept.error().code == Code::conflict) return take(in);
         if (!kept) return refuse(in, kept.error());
         respond(in, 202, R"({"outcome":"kept","duplicate":false,"receipt":null})");
     });

@@ -210,7 +210,8 @@ void Webhooks::offer(port::KeptRow const& row) {
 
 // Another process of the store may have found the delivery's call. Its append ends that call's wait
 // and removes the row at once; so when a row is still there after `place` was found to be the only
-// call that waits, no other call has taken the delivery.
+// call that waits, no other call has taken the delivery. If one takes it later, the store refuses
+// the append for `place`.
 void Webhooks::check(Bits128 const& key, std::optional<PendingId> const& place) {
     auto question = [key](port::InboundStore& store) { return store.kept_delivery(key); };
     auto use = [this, key, place](Result<std::optional<port::KeptRow>> const& row) {

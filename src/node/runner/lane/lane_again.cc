@@ -18,8 +18,57 @@ bool Lane::adopts(Request const& request) {
     return !request.on_read && std::holds_alternative<Adopt>(request.incoming.command.body);
 }
 
+namespace {
+
+// A submission in the inbox that came as a webhook.
+struct Delivered {
+    std::size_t place = 0;
+    PendingId call;
+    std::vector<Bits128> keys;
+};
+
+// Whether another call has the delivery. It is known while it is kept, too, and may get its call
+// between the two questions.
+Result<bool> has_call(port::Store& store, Bits128 const& key) {
+    auto const digest = store.delivered(key);
+    if (!digest) return std::unexpected(digest.error());
+    if (!*digest) return false;
+    auto const kept = store.kept_delivery(key);
+    if (!kept) return std::unexpected(kept.error());
+    return !kept->has_value();
+}
+
+// Whether the call waits, and another one has its delivery. A settled call has its own answer, with
+// the receipt.
+Result<bool> is_taken(port::Store& store, Delivered const& one) {
+    auto const& call = one.call;
+    auto const row = store.pending(call.session, call.call, call.generation);
+    if (!row) return std::unexpected(row.error());
+    if (!*row || (*row)->status != port::PendingStatus::waiting) return false;
+    for (Bits128 const& key : one.keys) {
+        auto known = has_call(store, key);
+        if (!known || *known) return known;
+    }
+    return false;
+}
+
+// Returns the places of those whose delivery another call has, from the last one.
+Result<std::vector<std::size_t>> find_taken(port::Store& store,
+                                            std::vector<Delivered> const& asked) {
+    std::vector<std::size_t> out;
+    for (Delivered const& one : asked) {
+        auto const taken = is_taken(store, one);
+        if (!taken) return std::unexpected(taken.error());
+        if (*taken) out.insert(out.begin(), one.place);
+    }
+    return out;
+}
+
+}  // namespace
+
 // Another append came first: reads what is stored now, and decides the same requests on it. They
-// keep their time and their random bytes.
+// keep their time and their random bytes. The store also refuses an append with a delivery that
+// another call has: the submission is a duplicate.
 void Lane::decide_again() {
     CHECK(shut_);
     ++moved_;
@@ -34,7 +83,28 @@ void Lane::decide_again() {
     }
     keep_waiting(std::move(again));
     drop_memory();
-    load_again();
+    std::vector<Delivered> asked;
+    for (std::size_t i = 0; i < inbox_.size(); ++i) {
+        auto const* const submit = std::get_if<Submit>(&inbox_[i].incoming.command.body);
+        if (submit && !submit->delivery_keys.empty())
+            asked.push_back({i, submit->pending, submit->delivery_keys});
+    }
+    if (asked.empty()) return load_again();
+    auto question = [asked = std::move(asked)](port::Store& store) {
+        return find_taken(store, asked);
+    };
+    auto use = [self = shared_from_this()](Result<std::vector<std::size_t>> const& taken) {
+        if (!taken) return self->forget(taken.error());
+        std::vector<Request> duplicates;
+        for (std::size_t const place : *taken) {
+            auto const at = self->inbox_.begin() + static_cast<std::ptrdiff_t>(place);
+            duplicates.push_back(std::move(*at));
+            self->inbox_.erase(at);
+        }
+        for (Request& one : duplicates) one.reply(Answer{.outcome = Answer::Outcome::duplicate});
+        self->unless_exhausted([&] { self->load_again(); });
+    };
+    port::ask(services_.journal, std::move(question), std::move(use), port::read_key(id_));
 }
 
 namespace {

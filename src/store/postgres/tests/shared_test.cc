@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <map>
 #include <thread>
 
@@ -12,6 +14,7 @@ namespace {
 
 using port::Append;
 using port::AppendResult;
+using std::chrono::seconds;
 
 port::TokenRow token(std::string id) {
     port::TokenRow row{.id = std::move(id), .kind = "link", .name = "alice", .role = "answer"};
@@ -252,6 +255,72 @@ TEST_F(SharedStores, FirstProposal_IsWhatAllUse) {
     EXPECT_EQ(a_->agree("key", "one").value(), "one");
     EXPECT_EQ(b_->agree("key", "two").value(), "one");
     EXPECT_EQ(b_->agree("other", std::string("\0x", 2)).value(), std::string("\0x", 2));
+}
+
+// Two processes find two calls with the reference of one delivery.
+TEST_F(SharedStores, DeliveryForTwoSessionsAtOnce_IsOfOne) {
+    for (std::uint64_t i = 1; i <= 40; i += 2) {
+        auto one = create(i, "acme");
+        auto other = create(i + 1, "acme");
+        auto const byte = static_cast<std::uint8_t>(i);
+        one.delivered = {{{1, byte}, {9}}, {{2, byte}, {9}}};
+        other.delivered = {{{2, byte}, {9}}, {{1, byte}, {9}}};
+        one.epoch = a_->epoch();
+        other.epoch = b_->epoch();
+        auto const results = race(*a_, one, *b_, other);
+        EXPECT_NE(results[0].has_value(), results[1].has_value()) << i;
+        EXPECT_TRUE(moved(results[results[0] ? 1 : 0])) << i;
+    }
+}
+
+// One process has found no call, the other one has found one.
+TEST_F(SharedStores, DeliveryKeptAndTakenAtOnce_HasOnePlace) {
+    for (std::uint8_t i = 1; i <= 40; ++i) {
+        port::KeptRow row;
+        row.delivery = {{1, i}, {9}};
+        auto taker = create(i, "acme");
+        taker.delivered = {row.delivery};
+        Result<void> kept;
+        {
+            std::jthread const thread([&] { kept = b_->keep(row); });
+            write(*a_, taker);
+        }
+        EXPECT_EQ(a_->delivered({1, i}).value(), Bits128{9});
+        EXPECT_FALSE(a_->kept_delivery({1, i}).value()) << (kept ? "kept first" : "kept later");
+    }
+}
+
+// The moment that such a race rarely has: the append has written the delivery, and is not
+// committed.
+TEST_F(SharedStores, KeepDuringTheAppendThatTakesIt_IsRefused) {
+    port::KeptRow row;
+    row.delivery = {{1}, {9}};
+    auto taker = create(1, "acme");
+    taker.delivered = {row.delivery};
+    auto lock = in_schema();
+    ASSERT_TRUE(lock.script("BEGIN; LOCK TABLE feed IN SHARE MODE", seconds(5)));
+    auto const wait_for = [this](std::int64_t waiting, std::atomic<bool> const& over) {
+        while (!over && number("SELECT count(*) FROM pg_locks WHERE NOT granted") < waiting)
+            std::this_thread::yield();
+    };
+    std::atomic<bool> appended = false;
+    std::atomic<bool> answered = false;
+    Result<void> kept;
+    {
+        std::jthread const append([&] {
+            write(*a_, taker);
+            appended = true;
+        });
+        wait_for(1, appended);
+        std::jthread const keep([&] {
+            kept = b_->keep(row);
+            answered = true;
+        });
+        wait_for(2, answered);
+        ASSERT_TRUE(lock.script("COMMIT", seconds(5)));
+    }
+    EXPECT_EQ(code(kept), Code::conflict);
+    EXPECT_FALSE(a_->kept_delivery({1}).value());
 }
 
 TEST_F(SharedStores, SumsOfADay_AreThoseOfAllProcesses) {

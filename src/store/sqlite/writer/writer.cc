@@ -280,6 +280,10 @@ std::expected<Writer::Known, Writer::Failure> Writer::check(Append const& append
             return refuse(Code::alias_taken,
                           "Another session holds the alias '" + append.row->alias + "'.");
     }
+    auto const repeats = knows_delivery(append);
+    if (!repeats) return std::unexpected(Failure{Reach::batch, repeats.error()});
+    if (*repeats)
+        return std::unexpected(Failure{Reach::append, port::moved(append.session).error()});
     // A session without any journal can still be deleted.
     if (append.after > 0 || (append.erase && *there)) {
         if (!*there || found.text(0) != append.session.bare())

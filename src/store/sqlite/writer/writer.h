@@ -124,6 +124,8 @@ private:
     [[nodiscard]] Result<void> write_sent(Write what, port::OutboxKey const& key,
                                           port::SentRow const& row);
     [[nodiscard]] Result<void> write_secrets(port::Append const& append, Known known);
+    [[nodiscard]] Result<bool> knows_delivery(Bits128 const& key);
+    [[nodiscard]] Result<bool> knows_delivery(port::Append const& append);
     [[nodiscard]] Result<void> write_delivered(port::Append const& append);
     [[nodiscard]] Result<void> write_kept(port::KeptRow const& row);
     // Runs `work` in a transaction without an append.

@@ -244,6 +244,20 @@ Result<void> Writer::write_secrets(Append const& append, Known known) {
     return {};
 }
 
+Result<bool> Writer::knows_delivery(Bits128 const& key) {
+    auto known = query(Write::find_delivered);
+    known.bind_bytes(bytes_of(key));
+    return known.next();
+}
+
+Result<bool> Writer::knows_delivery(Append const& append) {
+    for (auto const& row : append.delivered) {
+        auto known = knows_delivery(row.key);
+        if (!known || *known) return known;
+    }
+    return false;
+}
+
 Result<void> Writer::write_delivered(Append const& append) {
     for (auto const& row : append.delivered) {
         auto const key = bytes_of(row.key);
@@ -257,13 +271,9 @@ Result<void> Writer::write_delivered(Append const& append) {
 
 Result<void> Writer::write_kept(port::KeptRow const& row) {
     auto const key = bytes_of(row.delivery.key);
-    {
-        auto known = query(Write::find_delivered);
-        known.bind_bytes(key);
-        auto const found = known.next();
-        if (!found) return std::unexpected(found.error());
-        if (*found) return fail(Code::conflict, "this delivery is known");
-    }
+    auto const known = knows_delivery(row.delivery.key);
+    if (!known) return std::unexpected(known.error());
+    if (*known) return fail(Code::conflict, "this delivery is known");
     auto add = query(Write::add_kept);
     add.bind_bytes(key).bind_bytes(bytes_of(row.delivery.digest)).bind(row.delivery_id);
     add.bind(to_ms(row.at)).bind(row.source);

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""A delivery of a webhook source that reaches two servers with one database at the same time: it
+completes one call, and is kept once while there is none."""
+import json
+import threading
+
+from dormouse import Client, main, wait_for
+from store_postgres import Database
+from webhook_peers import plain
+
+CONFIG = '''
+[store]
+url = "%s"
+[[source]]
+id = "ci"
+kind = "hmac"
+secrets_env = ["S_CI"]
+external_ref = "/run"
+output = "/output"
+'''
+ROUNDS = 12
+LATE_S = 30
+
+
+class AtOnce(Database):
+    def setUp(self):
+        super().setUp()
+        self.servers = [self.configured(CONFIG % self.url(), env={'S_CI': 'secret'})
+                        for _ in range(2)]
+
+    def deliver(self, server, run, answers):
+        raw = json.dumps({'run': run, 'output': 'green'}).encode()
+        client = Client(server.port, None)
+        answers.append(client.call('POST', '/async-tool/webhook/ci', raw=raw, headers={
+            'X-Webhook-Signature': plain('secret', raw), 'webhook-id': run}))
+        client.close()
+
+    def deliver_to_both(self, run, asks=False):
+        """Meanwhile a call with the reference may begin to wait."""
+        answers = []
+        threads = [threading.Thread(target=self.deliver, args=(server, run, answers))
+                   for server in self.servers]
+        for thread in threads:
+            thread.start()
+        if asks:
+            self.ask(self.servers[1], run)
+        for thread in threads:
+            thread.join()
+        return answers
+
+    def ask(self, server, run):
+        asked = server.post('/api/pending', {'question': 'Build', 'kind': 'result', 'tool': 'build',
+                                             'externalRef': run})
+        self.assertEqual(asked.status, 201, asked)
+        return asked['pendingID']
+
+    def completed(self, run):
+        return [call for call in self.servers[0].items(f'/api/pending?externalRef={run}')
+                if call['status'] == 'completed']
+
+    def wait_for_result(self, run):
+        wait_for(lambda: self.completed(run), LATE_S, 'the result')
+
+    def test_delivery_without_a_call_is_kept_once(self):
+        for n in range(ROUNDS):
+            answers = self.deliver_to_both(f'run-{n}')
+            self.assertEqual([answer.status for answer in answers], [202, 202], answers)
+            self.assertEqual(sorted(answer['duplicate'] for answer in answers), [False, True])
+            self.assertEqual({answer['outcome'] for answer in answers}, {'kept'})
+        for n in range(ROUNDS):
+            self.ask(self.servers[n % 2], f'run-{n}')
+            self.wait_for_result(f'run-{n}')
+
+    def test_delivery_completes_one_of_two_calls(self):
+        for n in range(ROUNDS):
+            run = f'run-{n}'
+            answers = self.deliver_to_both(run, asks=True)
+            self.assertLessEqual({answer.status for answer in answers}, {200, 202}, answers)
+            self.ask(self.servers[n % 2], run)
+        for n in range(ROUNDS):
+            self.wait_for_result(f'run-{n}')
+        for server in self.servers:
+            server.advance(3)  # what is offered again later has been
+        for n in range(ROUNDS):
+            self.assertEqual(len(self.completed(f'run-{n}')), 1, f'run-{n}')
+
+
+if __name__ == '__main__':
+    main()
