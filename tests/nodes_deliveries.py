@@ -6,6 +6,7 @@ import threading
 
 from dormouse import Client, main, wait_for
 from store_postgres import Database
+from tools_by_config import Service
 from webhook_peers import plain
 
 CONFIG = '''
@@ -17,6 +18,17 @@ kind = "hmac"
 secrets_env = ["S_CI"]
 external_ref = "/run"
 output = "/output"
+[[model]]
+id = "main"
+kind = "scripted"
+[[agent]]
+id = "ops"
+model = "main"
+tools = ["deploy"]
+[[tool]]
+name = "deploy"
+kind = "http"
+url = "%s/build"
 '''
 ROUNDS = 12
 LATE_S = 30
@@ -25,8 +37,12 @@ LATE_S = 30
 class AtOnce(Database):
     def setUp(self):
         super().setUp()
-        self.servers = [self.configured(CONFIG % self.url(), env={'S_CI': 'secret'})
-                        for _ in range(2)]
+        self.service = Service()
+        self.addCleanup(self.service.close)
+        self.run_id = ''  # of the call that begins to wait
+        self.service.answer = lambda handler, body: handler.say(202, {'externalRef': self.run_id})
+        text = CONFIG % (self.url(), self.service.url)
+        self.servers = [self.configured(text, env={'S_CI': 'secret'}) for _ in range(2)]
 
     def deliver(self, server, run, answers):
         raw = json.dumps({'run': run, 'output': 'green'}).encode()
@@ -49,14 +65,12 @@ class AtOnce(Database):
         return answers
 
     def ask(self, server, run):
-        asked = server.post('/api/pending', {'question': 'Build', 'kind': 'result', 'tool': 'build',
-                                             'externalRef': run})
-        self.assertEqual(asked.status, 201, asked)
-        return asked['pendingID']
+        """A call waits for the result of this run."""
+        self.run_id = run
+        server.create('deploy A', agent='ops')
 
     def completed(self, run):
-        return [call for call in self.servers[0].items(f'/api/pending?externalRef={run}')
-                if call['status'] == 'completed']
+        return self.servers[0].items(f'/async-tool/pending?externalRef={run}&status=completed')
 
     def wait_for_result(self, run):
         wait_for(lambda: self.completed(run), LATE_S, 'the result')

@@ -196,8 +196,9 @@ TEST_F(KeptDelivery, TakenThroughAnotherProcessDuringTheAppend_TheCallWaits) {
     loop.run();
     EXPECT_TRUE(waits(session));
     EXPECT_FALSE(api.webhooks().keeps(key));
-    EXPECT_EQ(ask(session, prompt("and?", session::PromptMode::queue)), "applied")
-        << "the session continues";
+    PendingId const pending = stored(session).calls.begin()->second.pending;
+    EXPECT_EQ(ask(session, session::Submit{pending, session::testing::result("by hand")}),
+              "applied");
 }
 
 // The source received an error and may not send the delivery again.
