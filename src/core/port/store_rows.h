@@ -286,7 +286,8 @@ struct Append {
     // processes open the append fails as `moved` if one has no row any more.
     std::vector<OutboxKey> taken = {};
     std::vector<SecretRow> secrets = {};
-    // Accepted deliveries, for all sessions; they are no longer kept. Known ones stay unchanged.
+    // Accepted deliveries, for all sessions; they are no longer kept. The append fails alone as
+    // `moved` if one is known.
     std::vector<DeliveredRow> delivered = {};
     // `pending` and `keys` are complete after event `rebuilt_after`: stored rows after it are
     // deleted first.
