@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 
-from dormouse import Case, Server, main, wait_for
+from dormouse import Alone, Case, Server, main, wait_for
 from npm import install
 from oidc_peers import free_port
 from rpc_peer import Peer, Refused
@@ -41,7 +41,8 @@ class Servers(Case):
     def serve(self, servers, **env):
         path = self.folder / 'dormouse.toml'
         path.write_text('[server]\ndemo = false\n' + AGENT + servers)
-        self.server = Server('--config', str(path), env=env)
+        # Two servers: mcp_servers_shared.py.
+        self.server = Alone('--config', str(path), env=env)
 
     def start_peer(self, peer):
         """Serves until the test ends."""

@@ -367,6 +367,18 @@ url = "{self.service.url}/build"
             self.assertEqual(self.server.get(f'/async-tool/pending/{later}')['status'], 'waiting')
             self.assertStatus(self.server.result(later, 'by hand'), 200)
 
+    def test_same_content_of_a_kept_delivery_is_a_duplicate(self):
+        self.assertEqual(self.assertStatus(self.github(), 202)['outcome'], 'kept')
+        if not self.server.beside:
+            copy = self.assertStatus(self.github(delivery='g2'), 202)
+            self.assertEqual((copy['outcome'], copy['duplicate']), ('kept', True))
+        session = self.server.create('deploy A', agent='ops')['id']
+        eventually(lambda: self.server.session(session)['activity']['type'] == 'idle', 'settled')
+        _, later = self.build()
+        copy = self.assertStatus(self.github(delivery='g3'), 200)
+        self.assertEqual((copy['outcome'], copy['duplicate']), ('duplicate', True))
+        self.assertEqual(self.server.get(f'/async-tool/pending/{later}')['status'], 'waiting')
+
     def test_delivery_without_a_call_is_dropped_after_a_day(self):
         self.assertEqual(self.assertStatus(self.github(), 202)['outcome'], 'kept')
         self.server.while_down('UPDATE kept SET at = at - 86390000')

@@ -219,6 +219,8 @@ void take(InboundPtr const& in) {
                                          "This delivery id was used before with another body."});
                   }
                   if (known) return answer_known(in);
+                  if (in->api.webhooks().keeps_copy(in->source.id, in->delivery))
+                      return answer_kept(in);
                   if (named) return settle(in, *PendingId::parse(in->payload.pending));
                   settle_referenced(in);
               });

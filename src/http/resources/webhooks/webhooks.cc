@@ -44,6 +44,19 @@ Delivery delivery_of(webhook::Source const& source, std::string id, std::string_
     return out;
 }
 
+namespace {
+
+// The delivery of a kept row. Its key under its content is that of the body as it was sent; the row
+// has the JSON of the body, which is the same unless there was white space around it.
+Delivery delivery_of(webhook::Source const& source, port::KeptRow const& row) {
+    Delivery out = delivery_of(source, row.delivery_id, row.body);
+    if (out.digest != row.delivery.digest) out.keys = {row.delivery.key};
+    out.digest = row.delivery.digest;
+    return out;
+}
+
+}  // namespace
+
 Submit submission_of(webhook::Payload const& payload, Delivery const& delivery) {
     Submit out;
     out.what = payload.error
@@ -239,8 +252,7 @@ void Webhooks::read(Bits128 const& key, PendingId const& place) {
         auto const payload =
             body ? webhook::read_payload(at->source, *body) : std::unexpected(body.error());
         if (!payload || payload->ignored) return;
-        at->command = submission_of(
-            *payload, {at->row.delivery_id, {at->row.delivery.key}, at->row.delivery.digest});
+        at->command = submission_of(*payload, delivery_of(at->source, at->row));
     };
     auto then = scope_.guard([this, at, key, place](bool ran) {
         if (!kept_.contains(key)) return;
@@ -303,6 +315,13 @@ void Webhooks::read_again_later(Bits128 const& key) {
         port::ask(services_.journal, question, scope_.guard(std::move(use)));
     };
     services_.loop.after(again_after, scope_.guard(std::move(look)));
+}
+
+bool Webhooks::keeps_copy(std::string const& source, Delivery const& delivery) const {
+    auto const is_copy = [&](auto const& entry) {
+        return entry.second.source == source && entry.second.delivery.digest == delivery.digest;
+    };
+    return delivery.keys.size() > 1 && std::ranges::any_of(kept_, is_copy);
 }
 
 void Webhooks::enter(Bits128 const& key, port::Fn<void()> work) {

@@ -50,6 +50,9 @@ public:
     // The row is durable when `done` is called. Errors: too_many_pending; those of the store.
     void keep(port::KeptRow row, port::Fn<void(Result<void>)> done);
     [[nodiscard]] bool keeps(Bits128 const& key) const { return kept_.contains(key); }
+    // Whether a delivery of the source with the same content is kept, where the signature covers
+    // nothing else. Looks at all that this process keeps.
+    [[nodiscard]] bool keeps_copy(std::string const& source, Delivery const& delivery) const;
 
     // Runs `work` when no other work runs under this key; the caller calls leave() when it is done.
     void enter(Bits128 const& key, port::Fn<void()> work);
