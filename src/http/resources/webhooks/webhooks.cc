@@ -48,7 +48,7 @@ namespace {
 
 // The delivery of a kept row. Its key under its content is that of the body as it was sent; the row
 // has the JSON of the body, which is the same unless there was white space around it.
-Delivery delivery_of(webhook::Source const& source, port::KeptRow const& row) {
+Delivery delivery_in(webhook::Source const& source, port::KeptRow const& row) {
     Delivery out = delivery_of(source, row.delivery_id, row.body);
     if (out.digest != row.delivery.digest) out.keys = {row.delivery.key};
     out.digest = row.delivery.digest;
@@ -252,7 +252,7 @@ void Webhooks::read(Bits128 const& key, PendingId const& place) {
         auto const payload =
             body ? webhook::read_payload(at->source, *body) : std::unexpected(body.error());
         if (!payload || payload->ignored) return;
-        at->command = submission_of(*payload, delivery_of(at->source, at->row));
+        at->command = submission_of(*payload, delivery_in(at->source, at->row));
     };
     auto then = scope_.guard([this, at, key, place](bool ran) {
         if (!kept_.contains(key)) return;
