@@ -97,7 +97,7 @@ TEST_F(HeldCalls, AnswerElsewhere_ContinuesAtTheHolder) {
     EXPECT_EQ(driver(), a.nodes.epoch());
     a.effects.finish(Done{quoted("out"), {}, {}});
     loop.advance(Duration(10'000));
-    EXPECT_EQ(a.effects.asked.size(), 1U);
+    EXPECT_EQ(a.effects.requests.size(), 1U);
     EXPECT_EQ(b.effects.starts, 0);
 }
 
@@ -149,7 +149,7 @@ TEST_F(HeldCalls, CancelledElsewhere_ContinuesAtTheHolder) {
     EXPECT_EQ(b.ask(session, prompt()), "applied");
     a.runner->appended_elsewhere(session);
     loop.run();
-    EXPECT_EQ(a.effects.asked.size() + b.effects.asked.size(), 1U) << "the next turn";
+    EXPECT_EQ(a.effects.requests.size() + b.effects.requests.size(), 1U) << "the next turn";
 }
 
 TEST_F(HeldCalls, Expiry_IsWritten) {
