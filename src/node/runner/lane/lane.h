@@ -227,6 +227,9 @@ private:
     [[nodiscard]] std::optional<Time> time_of(session::Timer const& timer) const;
     [[nodiscard]] std::optional<Time> model_until() const;
     void start(session::Effect const& effect);
+    // Returns a function for when what the effect needs has been read: false if it must not start
+    // any more.
+    [[nodiscard]] std::function<bool()> after_read(session::EffectId id);
     void run_tool(session::EffectId id, session::RunTool const& run);
     void ask_model(session::Effect const& effect, session::AskModel const& ask);
     void ask_turn(session::Effect const& effect, session::AskTurn const& ask);

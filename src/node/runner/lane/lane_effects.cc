@@ -101,6 +101,19 @@ bool Lane::may_start() const {
     return (nodes.alone() || polls || driver_ == nodes.epoch()) && nodes.may_start();
 }
 
+// What an effect needs is read before it starts. Meanwhile the others may have declared this
+// process dead, or the store fell back, and another effect may have the same id.
+std::function<bool()> Lane::after_read(EffectId id) {
+    CHECK(running_.contains(id));
+    return [self = shared_from_this(), id, epoch = services_.nodes.epoch(), history = history_] {
+        if (history->lost || !self->running_.contains(id)) return false;
+        port::Nodes const& nodes = self->services_.nodes;
+        bool const may = nodes.epoch() == epoch && nodes.may_start();
+        if (!may) self->forget_effect(id);
+        return may;
+    };
+}
+
 void Lane::start(Effect const& effect) {
     CHECK(running_.contains(effect.id));
     auto done = outcome_of(effect.id);
@@ -178,8 +191,9 @@ void Lane::ask_model(Effect const& effect, AskModel const& ask) {
     };
     port::ask(
         services_.journal, std::move(read),
-        [self = shared_from_this(), request = std::move(request)](Result<ModelView> view) mutable {
-            if (!self->running_.contains(request.id)) return;
+        [self = shared_from_this(), may_start = after_read(effect.id),
+         request = std::move(request)](Result<ModelView> view) mutable {
+            if (!may_start()) return;
             if (!view) return self->forget_effect(request.id);
             request.view = *std::move(view);
             fit(self->services_.agents, request);
@@ -198,13 +212,15 @@ void Lane::show(wire::History const& history, port::ModelRequest request) {
 void Lane::add_files(port::ModelRequest request) {
     auto events = wire::files_of(request.view, id_);
     if (events.empty()) return send_request(std::move(request));
+    auto may_start = after_read(request.id);
     auto read = [id = id_, events = std::move(events)](port::JournalStore& store) {
         return read_files(store, id, events);
     };
     port::ask(
         services_.journal, std::move(read),
-        [self = shared_from_this(), request = std::move(request)](Result<FilesById> files) mutable {
-            if (!self->running_.contains(request.id)) return;
+        [self = shared_from_this(), may_start = std::move(may_start),
+         request = std::move(request)](Result<FilesById> files) mutable {
+            if (!may_start()) return;
             if (files) {
                 request.view.files = *std::move(files);
                 return self->send_request(std::move(request));

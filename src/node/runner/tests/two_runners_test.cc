@@ -204,6 +204,46 @@ TEST_F(TwoRunners, NoHeartbeat_NoEffectStarts) {
     EXPECT_EQ(b.effects.requests.size(), 1U);
 }
 
+// The model's view is read from the store, because memory has not the whole history.
+class ViewIsRead : public TwoRunners {
+protected:
+    void begin_long() {
+        begin({});
+        Prompt large = prompt();
+        large.text_bytes = 600'000;
+        large.parts = Given::parts(std::string(large.text_bytes, 'x'));
+        for (int turn = 0; turn < 3; ++turn) {
+            ASSERT_EQ(a.ask(session, large), "applied");
+            a.effects.reply();
+            loop.run();
+        }
+        a.journal.hold_reads = true;
+        ASSERT_EQ(a.ask(session, prompt()), "applied");
+        ASSERT_TRUE(a.effects.requests.empty());
+    }
+};
+
+TEST_F(ViewIsRead, NoHeartbeatMeanwhile_ModelIsNotAsked) {
+    begin_long();
+    a.nodes.beats = false;
+    a.journal.release_reads();
+    EXPECT_TRUE(a.effects.requests.empty()) << "B may declare A dead at any moment";
+    a.nodes.beats = true;
+    scan();
+    EXPECT_EQ(a.effects.requests.size(), 1U);
+}
+
+TEST_F(ViewIsRead, NewEpochMeanwhile_ModelIsAskedByTheNextAttempt) {
+    begin_long();
+    b.journal.store->declare_gone(a.nodes.epoch());
+    a.runner->fenced();
+    loop.run();
+    a.journal.release_reads();
+    scan();
+    ASSERT_EQ(a.effects.requests.size(), 1U);
+    EXPECT_EQ(a.effects.requests.back().request.ask.attempt, 2U);
+}
+
 TEST_F(TwoRunners, AppendedElsewhere_WakesWhoWatchesHere) {
     begin({job(), plain()});
     std::shared_ptr<Lane> lane;

@@ -283,6 +283,26 @@ TEST_F(MovedHead, HistoryIsLost_OutcomesOfItsEffectsAreDropped) {
     EXPECT_EQ(count("model_replied"), 1U);
 }
 
+// The model's view is read for both, and the first read ends last.
+TEST_F(MovedHead, HistoryIsLostWhileTheViewIsRead_OnlyTheNewRequestIsSent) {
+    (void)create();
+    for (int i = 0; i < 3; ++i) {
+        (void)ask(prompt(std::string(600'000, 'x')));
+        host.work.reply();
+        host.loop.run();
+    }
+    ASSERT_FALSE(host.lane->recent_from_start());
+    auto const earlier = host.store.disk->copy();
+    host.store.hold_reads = true;
+    (void)ask(prompt("lost"));
+    host.store.hold_reads = false;
+    host.store.disk->fall_back(earlier);
+    ASSERT_EQ(ask(prompt("another prompt")), "applied");
+    ASSERT_EQ(host.work.requests.size(), 1U);
+    host.store.release_reads();
+    EXPECT_EQ(host.work.requests.size(), 1U);
+}
+
 // The store lost what the run had as outcome, and kept that it was started: as after a crash.
 TEST_F(MovedHead, OutcomeIsLost_RunThatNeverRunsAgainIsInDoubt) {
     (void)create();
