@@ -1,5 +1,7 @@
 #include "sim/nodes.h"
 
+#include "base/check.h"
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,9 +11,13 @@ namespace dormouse::sim {
 using runner::Membership;
 
 SharedNodes::SharedNodes(Machine& machine, store::MemoryStore& store, Beats& beats,
-                         unsigned const& failed, std::function<void()> beaten)
-    : machine_(machine), store_(store), beats_(beats), failed_(failed), beaten_(std::move(beaten)) {
-    arrived(machine_.monotonic());
+                         unsigned const& failed, Listener listener)
+    : machine_(machine),
+      store_(store),
+      beats_(beats),
+      failed_(failed),
+      listener_(std::move(listener)) {
+    CHECK(arrived(machine_.monotonic()));
     machine_.after(Membership::beat_every, [this] { beat(); });
 }
 
@@ -19,7 +25,7 @@ void SharedNodes::rejoin(port::Fn<void()> done) {
     auto join = [this, done = std::move(done)]() mutable {
         store_.join();
         members_.rejoined();
-        arrived(machine_.monotonic());
+        CHECK(arrived(machine_.monotonic()));
         done();
     };
     machine_.after(machine_.world().between(Duration(0), Duration(200)), std::move(join));
@@ -31,16 +37,18 @@ void SharedNodes::beat() {
     if (cut_ || world.happens(failed_)) return;
     auto const arrive = [this, sent = machine_.monotonic()] {
         if (cut_) return;
-        arrived(sent);
-        beaten_();
+        arrived(sent) ? listener_.beaten() : listener_.fenced();
     };
     machine_.after(world.between(Duration(0), Duration(100)), arrive);
 }
 
 // One statement in the database: counts, and reads the others.
-void SharedNodes::arrived(Duration sent) {
+bool SharedNodes::arrived(Duration sent) {
     std::set<Epoch> const taking_part = store_.nodes();
-    if (!store_.takes_part()) return members_.fenced();  // the next append says so
+    if (!store_.takes_part()) {
+        members_.fenced();
+        return false;
+    }
     ++beats_[epoch()];
     std::vector<Membership::Node> table;
     for (Epoch const one : taking_part) table.push_back({one, beats_[one]});
@@ -49,6 +57,7 @@ void SharedNodes::arrived(Duration sent) {
         members_.removed(silent.epoch);
         machine_.world().trace("gone " + std::to_string(silent.epoch));
     }
+    return true;
 }
 
 }  // namespace dormouse::sim

@@ -18,10 +18,14 @@ using Beats = std::map<Epoch, std::uint64_t>;
 
 class SharedNodes final : public port::Nodes {
 public:
-    // All arguments must outlive this object. `failed`: of each heartbeat, in per mille. Calls
-    // `beaten` after each later one that the store has. Nothing of this runs after Machine::kill().
+    struct Listener {
+        std::function<void()> beaten;  // the store has a heartbeat after the first one
+        std::function<void()> fenced;  // the store does not know this process any more
+    };
+    // All arguments must outlive this object. `failed`: of each heartbeat, in per mille. Nothing of
+    // this runs after Machine::kill().
     SharedNodes(Machine& machine, store::MemoryStore& store, Beats& beats, unsigned const& failed,
-                std::function<void()> beaten);
+                Listener listener);
 
     [[nodiscard]] Epoch epoch() const override { return store_.epoch(); }
     [[nodiscard]] std::string const& name() const override { return name_; }
@@ -43,13 +47,14 @@ public:
 
 private:
     void beat();
-    void arrived(Duration sent);
+    // False: the store does not know this process.
+    [[nodiscard]] bool arrived(Duration sent);
 
     Machine& machine_;
     store::MemoryStore& store_;
     Beats& beats_;
     unsigned const& failed_;
-    std::function<void()> const beaten_;
+    Listener const listener_;
     bool cut_ = false;
     std::string const name_ = "sim";
     runner::Membership members_;

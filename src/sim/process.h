@@ -47,7 +47,9 @@ public:
           agents_(outside.machine, *registry_, outside.knobs.agents),
           shared_nodes_(store_.shared() ? std::make_unique<SharedNodes>(
                                               outside.machine, store_, outside.beats,
-                                              outside.knobs.beats_failed, [this] { heartbeat(); })
+                                              outside.knobs.beats_failed,
+                                              SharedNodes::Listener{[this] { heartbeat(); },
+                                                                    [this] { runner_.fenced(); }})
                                         : nullptr),
           alone_(store_.epoch()),
           nodes_(shared_nodes_ ? static_cast<port::Nodes&>(*shared_nodes_) : alone_, outside.bug),

@@ -77,8 +77,11 @@ struct SharedNodesTest : testing::Test {
     std::shared_ptr<store::MemoryDisk> disk = std::make_shared<store::MemoryDisk>();
     store::MemoryStore store{disk, 100, true};
     store::MemoryStore other_store{disk, 100, true};
-    SharedNodes nodes{machine, store, beats, failed, [] {}};
-    SharedNodes other{other_machine, other_store, beats, failed, [] {}};
+    SharedNodes nodes{machine, store, beats, failed, {[] {}, [] {}}};
+    int beaten = 0;
+    int fenced = 0;
+    SharedNodes other{
+        other_machine, other_store, beats, failed, {[this] { ++beaten; }, [this] { ++fenced; }}};
 };
 
 TEST_F(SharedNodesTest, Frozen_IsGoneWithinSevenSeconds) {
@@ -103,6 +106,18 @@ TEST_F(SharedNodesTest, StoreAwayForAll_NobodyIsGone) {
     world.run_for(Duration(10'000));
     EXPECT_FALSE(nodes.gone(other.epoch()));
     EXPECT_FALSE(other.gone(nodes.epoch()));
+}
+
+// The disk may also have fallen back to a state from before this process: nobody is left who would
+// append.
+TEST_F(SharedNodesTest, NotInTheTable_HeartbeatSaysSo) {
+    world.run_for(Duration(3'000));
+    store.declare_gone(other.epoch());
+    beaten = 0;
+    world.run_for(Duration(1'200));
+    EXPECT_EQ(fenced, 1);
+    EXPECT_EQ(beaten, 0);
+    EXPECT_FALSE(other.may_start());
 }
 
 TEST_F(SharedNodesTest, Gone_TakesPartAgainUnderANewEpoch) {
