@@ -111,10 +111,10 @@ TEST_F(SharedNodesTest, StoreAwayForAll_NobodyIsGone) {
 // The disk may also have fallen back to a state from before this process: nobody is left who would
 // append.
 TEST_F(SharedNodesTest, NotInTheTable_HeartbeatSaysSo) {
-    world.run_for(Duration(3'000));
+    world.run_for(Duration(3'500));
     store.declare_gone(other.epoch());
     beaten = 0;
-    world.run_for(Duration(1'200));
+    world.run_for(Duration(1'000));
     EXPECT_EQ(fenced, 1);
     EXPECT_EQ(beaten, 0);
     EXPECT_FALSE(other.may_start());
