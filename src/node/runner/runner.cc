@@ -249,7 +249,9 @@ void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> 
         if (!found) return finish(std::unexpected(std::move(found.error())));
         if (!*found)
             return create_first(std::move(create), std::move(asker), key, std::move(finish));
-        create_at(lane(**found), std::move(create), std::move(asker), std::move(finish));
+        auto const known = lane(**found);
+        known->set_create_key(key);  // the store may fall back, and it is created again
+        create_at(known, std::move(create), std::move(asker), std::move(finish));
     };
     port::ask(services_.journal, std::move(question), scope_.guard(std::move(create_unless)));
 }
@@ -266,13 +268,15 @@ void Runner::create_first(Create create, Asker asker, Bits128 const& key,
         Code const code = made ? Code::internal : made.error().code;
         if (code != Code::conflict && code != Code::alias_taken) return reply(std::move(made));
         auto question = [key](port::ListStore& store) { return store.find_created(key); };
-        auto use =
-            [this, create = std::move(create), asker = std::move(asker), reply = std::move(reply),
-             error = std::move(made.error())](Result<std::optional<SessionId>> found) mutable {
-                if (!found) return reply(std::unexpected(std::move(found.error())));
-                if (!*found) return reply(std::unexpected(std::move(error)));
-                create_at(lane(**found), std::move(create), std::move(asker), std::move(reply));
-            };
+        auto use = [this, key, create = std::move(create), asker = std::move(asker),
+                    reply = std::move(reply), error = std::move(made.error())](
+                       Result<std::optional<SessionId>> found) mutable {
+            if (!found) return reply(std::unexpected(std::move(found.error())));
+            if (!*found) return reply(std::unexpected(std::move(error)));
+            auto const known = lane(**found);
+            known->set_create_key(key);  // as in create()
+            create_at(known, std::move(create), std::move(asker), std::move(reply));
+        };
         port::ask(services_.journal, std::move(question), scope_.guard(std::move(use)));
     };
     create_new(std::move(create), std::move(asker), key, std::move(created));
@@ -320,19 +324,13 @@ void Runner::rename(SessionId session, Change change, Asker asker, Reply reply) 
     });
 }
 
-namespace {
-
-Error no_numbers() {
-    return {Code::overloaded, "Numbers for new sessions are being fetched; try again."};
-}
-
-}  // namespace
-
 void Runner::create_fresh(Create create, Asker asker, std::optional<Bits128> key,
                           port::Fn<void(Result<Created>)> reply) {
     CHECK(reply);
     std::uint64_t const number = numbers_.next();
-    if (number == 0) return reply(std::unexpected(no_numbers()));
+    if (number == 0)
+        return reply(
+            fail(Code::overloaded, "Numbers for new sessions are being fetched; try again."));
     numbers_.take(1);
     SessionId const id = SessionId::make(number, dormouse::draw(random(), 0));
     auto const lane = this->lane(id, true);
