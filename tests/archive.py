@@ -12,7 +12,7 @@ import subprocess
 import postgres
 from dormouse import BINARY, Events, Server, environment, main, run, wait_for
 from export import Whole
-from streams import whole_feed
+from feeds import whole_feed
 
 
 class Archive(Whole):

@@ -5,8 +5,8 @@ the commits, with an opaque cursor that never skips and may repeat.
 import threading
 
 from dormouse import main
+from feeds import StreamCase, whole_feed
 from stored import FRAME_FIRST, FRAME_NO
-from streams import StreamCase, whole_feed
 
 
 def key(event):

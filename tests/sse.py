@@ -7,7 +7,7 @@ import socket
 import threading
 
 from dormouse import Events, main
-from streams import StreamCase
+from feeds import StreamCase
 
 
 class Streams(StreamCase):
