@@ -113,7 +113,7 @@ TEST(Admit, Labels_AreLimited) {
     Create create;
     create.labels = labels(65, 1, 1);
     EXPECT_NE(refusal(create), "");
-    create.fork.emplace();
+    create.fork = Create::ForkOf{};
     EXPECT_EQ(refusal(create), "") << "a fork of an older session";
 }
 
