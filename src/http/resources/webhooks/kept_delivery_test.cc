@@ -197,8 +197,8 @@ TEST_F(KeptDelivery, TakenThroughAnotherProcessDuringTheAppend_TheCallWaits) {
     EXPECT_TRUE(waits(session));
     EXPECT_FALSE(api.webhooks().keeps(key));
     PendingId const pending = stored(session).calls.begin()->second.pending;
-    EXPECT_EQ(ask(session, session::Submit{pending, session::testing::result("by hand")}),
-              "applied");
+    session::Submit const by_hand{pending, session::testing::result("by hand"), "http", {}, {}, {}};
+    EXPECT_EQ(ask(session, by_hand), "applied");
 }
 
 // The source received an error and may not send the delivery again.
