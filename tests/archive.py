@@ -26,6 +26,16 @@ class Archive(Whole):
         self.end(session)
         return session
 
+    def completed_with_unread_mail(self):
+        session = self.server.create('hello')['id']
+        self.server.at_rest(session)
+        mail = {'to': session, 'text': 'read me', 'resume': False}
+        self.assertStatus(self.server.post('/api/mail', mail), 202)
+        wait_for(lambda: self.server.get(f'/api/sessions/{session}/inbox')['items'],
+                 what='the mail')
+        self.end(session)
+        return session
+
     def end(self, session):
         self.assertStatus(self.server.post(f'/api/sessions/{session}/end', {}), 200)
 
@@ -280,13 +290,7 @@ class Offline(Archive):
                          self.server.get(f'/api/sessions/{with_server}').status)
 
     def test_session_with_unread_mail_stays(self):
-        session = self.server.create('hello')['id']
-        self.server.at_rest(session)
-        mail = {'to': session, 'text': 'read me', 'resume': False}
-        self.assertStatus(self.server.post('/api/mail', mail), 202)
-        wait_for(lambda: self.server.get(f'/api/sessions/{session}/inbox')['items'],
-                 what='the mail')
-        self.end(session)
+        session = self.completed_with_unread_mail()
         self.server.term()
         self.assertIn(f'left: {session}: it has unread mail', self.archives(status=1).stderr)
         self.server.start()
@@ -295,13 +299,7 @@ class Offline(Archive):
 
 class Left(Archive):
     def test_session_with_unread_mail_stays_and_no_file_is_written(self):
-        session = self.server.create('hello')['id']
-        self.server.at_rest(session)
-        mail = {'to': session, 'text': 'read me', 'resume': False}
-        self.assertStatus(self.server.post('/api/mail', mail), 202)
-        wait_for(lambda: self.server.get(f'/api/sessions/{session}/inbox')['items'],
-                 what='the mail')
-        self.end(session)
+        session = self.completed_with_unread_mail()
         done = self.archives(status=1)
         self.assertIn(f'left: {session}: it has unread mail', done.stderr)
         self.assertFalse(self.gone(session))

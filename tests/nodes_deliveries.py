@@ -6,7 +6,7 @@ import threading
 
 from dormouse import Client, main, wait_for
 from store_postgres import Database
-from tools_by_config import Service
+from tools_by_config import DEPLOYS, Service
 from webhook_peers import plain
 
 CONFIG = '''
@@ -18,13 +18,7 @@ kind = "hmac"
 secrets_env = ["S_CI"]
 external_ref = "/run"
 output = "/output"
-[[model]]
-id = "main"
-kind = "scripted"
-[[agent]]
-id = "ops"
-model = "main"
-tools = ["deploy"]
+''' + DEPLOYS + '''
 [[tool]]
 name = "deploy"
 kind = "http"

@@ -1,7 +1,8 @@
 #pragma once
 // The admission check. Everything that enters a session (from HTTP, the library, a tool, a model, a
 // gate, an interceptor or an external agent) is a command and passes admit() before it is decided.
-// Labels of a session are at most 64 strings of 4 KiB with names of 128 bytes, together 16 KiB.
+// Labels of a session must be at most 64 strings of at most 4 KiB, with names of at most 128 bytes,
+// together at most 16 KiB.
 // So every text in a journal is UTF-8, and every value is JSON as json::check() accepts it: nested
 // at most 64 deep, without duplicate keys, without line breaks between tokens.
 

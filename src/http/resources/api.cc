@@ -73,7 +73,8 @@ bool has_node(std::vector<port::NodeRow> const& nodes, Epoch epoch) {
 std::optional<Error> refuse_query(HttpRequest const& request, Route const& route) {
     constexpr std::size_t parameters_max = 100;
     if (request.query.size() > parameters_max)
-        return bad_value("?", "may have at most " + std::to_string(parameters_max) + " parameters");
+        return bad_value("?",
+                         "must have at most " + std::to_string(parameters_max) + " parameters");
     auto const known = words(route.query);
     bool const others = std::ranges::find(known, "*") != known.end();
     std::set<std::string_view> earlier;

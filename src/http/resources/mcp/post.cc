@@ -95,7 +95,8 @@ bool McpAnswer::refuse() {
         // It is kept until the answer, which may come after hours.
         if (message.id.size() > id_bytes_max) {
             fail(400, Json(),
-                 {.code = rpc::code::invalid_request, .message = "the id is over 256 bytes"});
+                 {.code = rpc::code::invalid_request,
+                  .message = "the id must be at most 256 bytes"});
             return true;
         }
         auto const wrong = message.kind == Kind::refused || message.kind == Kind::response

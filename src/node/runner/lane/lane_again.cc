@@ -54,9 +54,9 @@ Result<bool> is_taken(port::Store& store, Delivered const& one) {
 
 // Returns the places of those whose delivery another call has, from the last one.
 Result<std::vector<std::size_t>> find_taken(port::Store& store,
-                                            std::vector<Delivered> const& asked) {
+                                            std::vector<Delivered> const& submissions) {
     std::vector<std::size_t> out;
-    for (Delivered const& one : asked) {
+    for (Delivered const& one : submissions) {
         auto const taken = is_taken(store, one);
         if (!taken) return std::unexpected(taken.error());
         if (*taken) out.insert(out.begin(), one.place);
@@ -83,15 +83,15 @@ void Lane::decide_again() {
     }
     keep_waiting(std::move(again));
     drop_memory();
-    std::vector<Delivered> asked;
+    std::vector<Delivered> submissions;
     for (std::size_t i = 0; i < inbox_.size(); ++i) {
         auto const* const submit = std::get_if<Submit>(&inbox_[i].incoming.command.body);
         if (submit && !submit->delivery_keys.empty())
-            asked.push_back({i, submit->pending, submit->delivery_keys});
+            submissions.push_back({i, submit->pending, submit->delivery_keys});
     }
-    if (asked.empty()) return load_again();
-    auto question = [asked = std::move(asked)](port::Store& store) {
-        return find_taken(store, asked);
+    if (submissions.empty()) return load_again();
+    auto question = [submissions = std::move(submissions)](port::Store& store) {
+        return find_taken(store, submissions);
     };
     auto use = [self = shared_from_this()](Result<std::vector<std::size_t>> const& taken) {
         if (!taken) return self->forget(taken.error());

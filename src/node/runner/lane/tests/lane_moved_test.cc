@@ -388,18 +388,26 @@ TEST_F(MovedHead, OutcomeAndAppendAreLost_RunThatNeverRunsAgainIsInDoubt) {
     EXPECT_EQ(count("tool_finished"), 1U) << "with an unknown outcome";
 }
 
-// The start is lost, too: the new history starts the same call under another id.
-TEST_F(MovedHead, StartIsLost_SameRunOfTheNewHistoryIsInDoubt) {
-    (void)create();
-    (void)ask(prompt("please"));
-    auto const earlier = host.store.disk->copy();
-    host.work.reply({with_policy(plain(), CrashPolicy::never)});
-    host.loop.run();
-    host.work.finish(Done{Json::trusted("1")});
-    host.loop.run();
-    host.store.disk->fall_back(earlier);
-    (void)ask(Change{"a title", {}, {}, {}});
-    ASSERT_FALSE(host.work.requests.empty());
+class LostStart : public MovedHead {
+protected:
+    // A run ends, the store falls back to before its start, and the model is asked again.
+    void lose_the_start_of_a_run() {
+        (void)create();
+        (void)ask(prompt("please"));
+        auto const earlier = host.store.disk->copy();
+        host.work.reply({with_policy(plain(), CrashPolicy::never)});
+        host.loop.run();
+        host.work.finish(Done{Json::trusted("1")});
+        host.loop.run();
+        host.store.disk->fall_back(earlier);
+        (void)ask(Change{"a title", {}, {}, {}});
+        ASSERT_FALSE(host.work.requests.empty());
+    }
+};
+
+// The new history starts the same call under another id.
+TEST_F(LostStart, SameRunOfTheNewHistory_IsInDoubt) {
+    ASSERT_NO_FATAL_FAILURE(lose_the_start_of_a_run());
     host.work.reply({with_policy(plain(), CrashPolicy::never)});
     host.loop.run();
     EXPECT_EQ(host.work.ran.size(), 0U) << "it is not run again";
@@ -407,17 +415,8 @@ TEST_F(MovedHead, StartIsLost_SameRunOfTheNewHistoryIsInDoubt) {
     EXPECT_EQ(count("tool_finished"), 1U) << "with an unknown outcome";
 }
 
-TEST_F(MovedHead, StartIsLost_AnotherCallOfTheNewHistoryRuns) {
-    (void)create();
-    (void)ask(prompt("please"));
-    auto const earlier = host.store.disk->copy();
-    host.work.reply({with_policy(plain(), CrashPolicy::never)});
-    host.loop.run();
-    host.work.finish(Done{Json::trusted("1")});
-    host.loop.run();
-    host.store.disk->fall_back(earlier);
-    (void)ask(Change{"a title", {}, {}, {}});
-    ASSERT_FALSE(host.work.requests.empty());
+TEST_F(LostStart, AnotherCallOfTheNewHistory_Runs) {
+    ASSERT_NO_FATAL_FAILURE(lose_the_start_of_a_run());
     CallSpec other = with_policy(plain(), CrashPolicy::never);
     other.input = Json::trusted(R"({"other":true})");
     host.work.reply({std::move(other)});
