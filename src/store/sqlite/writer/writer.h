@@ -109,8 +109,9 @@ private:
     [[nodiscard]] Result<void> write_artifacts(port::Append const& append);
     [[nodiscard]] Result<void> write_rewrite(port::Append const& append);
     [[nodiscard]] Result<void> rewrite_frame(SessionId session, port::Frame const& frame);
-    // The place in the files where contents removed by a Rewrite remain: anywhere; anywhere, which
-    // overwrite_some() changes; or the log only.
+    // Where contents that a Rewrite removed remain in the files. in_log: in the log only; in_pages:
+    // anywhere, until overwrite_some() has overwritten them; in_file: anywhere, until this commit or
+    // open ends, which rebuilds the file or leaves them in_pages.
     enum class Remains : std::uint8_t { nowhere, in_log, in_pages, in_file };
 
     // Removes from the files what the database no longer has. Does nothing if nothing is due.
