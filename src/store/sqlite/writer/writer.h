@@ -110,8 +110,8 @@ private:
     [[nodiscard]] Result<void> write_rewrite(port::Append const& append);
     [[nodiscard]] Result<void> rewrite_frame(SessionId session, port::Frame const& frame);
     // Where contents that a Rewrite removed remain in the files. in_log: in the log only; in_pages:
-    // anywhere, until overwrite_some() has overwritten them; in_file: anywhere, until this commit or
-    // open ends, which rebuilds the file or leaves them in_pages.
+    // anywhere, until overwrite_some() has overwritten them; in_file: anywhere, until this commit
+    // or open ends, which rebuilds the file or leaves them in_pages.
     enum class Remains : std::uint8_t { nowhere, in_log, in_pages, in_file };
 
     // Removes from the files what the database no longer has. Does nothing if nothing is due.
