@@ -38,6 +38,7 @@ function(separate_library target header)
   file(CONFIGURE OUTPUT ${source} CONTENT "#include <${header}>\n")
   add_library(${target} STATIC ${source})
   target_include_directories(${target} SYSTEM PUBLIC ${Boost_INCLUDE_DIRS})
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
   target_link_libraries(${target} PUBLIC ${ARG_LINK} Threads::Threads)
 endfunction()
 

@@ -17,8 +17,9 @@ endif()
 # own assertions; ours (base/check.h) are always on.
 set(CMAKE_C_FLAGS_DEBUG "-O0 -g1")
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
+# Layer.cmake adds -O2 to the layers that are HOT.
 set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
-set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_RELEASE "-O1 -DNDEBUG")
 
 # GCC looks for garbage of its own from about 130 MB on, which is a tenth of the compile time. Where
 # the memory allows 4 GB a compiler it begins later, at 1 GB; at 2 GB with 8. What it makes is the

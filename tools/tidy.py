@@ -86,7 +86,7 @@ def read_build(text):
         for word in match[2].split():
             if word in ('IN', 'DEPS', 'LINK', 'TEST_DEPS', 'TEST_LINK'):
                 part = words.setdefault(word, [])
-            elif word != 'TESTS_TOGETHER':
+            elif word != 'HOT':
                 part.append(word)
         layers[match[1]] = words
     return layers

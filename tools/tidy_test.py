@@ -18,7 +18,8 @@ TABLE = '''
 | `app` | all | main | | does I/O |
 '''
 BUILD = (
-    'add_layer(base TEST_LINK rapidcheck)\nadd_layer(io DEPS base)\nadd_layer(app DEPS base\n io)\n'
+    'add_layer(base TEST_LINK rapidcheck)\nadd_layer(io DEPS base)\n'
+    'add_layer(app HOT DEPS base\n io)\n'
 )
 
 

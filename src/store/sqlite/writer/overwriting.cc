@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds, std::chrono::steady_clock;
 
-constexpr int rest = 3;  // times as long as a step, for those who write
+constexpr int pause = 3;  // times as long as a step, for those who write
 constexpr milliseconds wait_for_memory{1'000};
 
 std::optional<milliseconds> overwrite_step(Writer& writer) {
@@ -49,7 +49,7 @@ void Overwriting::run(std::stop_token const& stop) {
         auto const least = overwrite_step(writer_);
         if (!least) break;
         auto const took =
-            std::chrono::duration_cast<milliseconds>(steady_clock::now() - begun) * rest;
+            std::chrono::duration_cast<milliseconds>(steady_clock::now() - begun) * pause;
         ended_.wait_for(held, stop, std::max(*least, took), [] { return false; });
     }
     works_ = false;

@@ -19,7 +19,7 @@ using std::chrono::steady_clock;
 constexpr int scrub_cache_kib = 1024;
 constexpr int scrub_wait_ms = 2'000;
 constexpr std::size_t step_pages = 1'024;
-constexpr auto step_max = std::chrono::milliseconds(10);
+constexpr auto hold_max = std::chrono::milliseconds(10);
 constexpr std::size_t first_head = 100;                // bytes of the file before the first page's
 constexpr std::size_t reserved_at = 20, list_at = 32;  // in them
 constexpr std::size_t entry_bytes = 5;
@@ -96,7 +96,7 @@ Result<bool> Scrub::scrub_some() {
     auto const pages = left_.take(page_count_, next_page_, step_pages);
     auto const begun = steady_clock::now();
     for (std::size_t i = 0; i < pages.size(); ++i) {
-        if (steady_clock::now() - begun > step_max) {
+        if (steady_clock::now() - begun > hold_max) {
             for (std::size_t rest = i; rest < pages.size(); ++rest) left_.add(pages[rest]);
             next_page_ = pages[i];
             return false;
