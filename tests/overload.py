@@ -117,6 +117,22 @@ class Bodies(Overload):
         (call,) = self.server.open_calls(session['id'])
         self.assertStatus(self.server.result(call['id'], 'x' * 100_000), 200)
 
+    def test_requests_that_wait_keep_no_body(self):
+        """A waiting request cannot be ended, so it must not hold what others need."""
+        self.started(f'buffer_bytes = {16 * MIB}')
+        (call,) = self.server.open_calls(self.server.create('deploy A')['id'])
+        path = f'/async-tool/pending/{call["id"]}?wait=50'
+        head = self.head(path, 512 * 1024, self.with_token(), method='GET')
+        waiting = []
+        for _ in range(48):  # together 24 MiB
+            waiting.append(self.connected())
+            waiting[-1].sendall(head + b'{}' + b' ' * (512 * 1024 - 2))
+        raw = json.dumps({'pendingID': call['id'], 'result': {'output': 'x' * (4 * MIB)}}).encode()
+        given = self.server.new_client().call('POST', '/async-tool/result', raw=raw)
+        self.assertStatus(given, 200)
+        for client in waiting:
+            self.assertIn('200 OK', client.recv(64).decode())
+
     def test_large_answers_delay_no_other(self):
         self.started()
         session = self.server.create('deploy A')

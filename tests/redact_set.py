@@ -1,9 +1,32 @@
 #!/usr/bin/env python3
 """Redaction of what was set of a session, of whole turns, and of quarantined mail."""
+import contextlib
 import json
+import pathlib
+import sqlite3
 
-from dormouse import main, wait_for
+from dormouse import OnDisk, main, wait_for
 from redact import SECRET, Redacting
+
+
+class OfFiles(Redacting):
+    kind = OnDisk
+
+    def redaction_concern(self):
+        return [one for one in self.server.get('/api/doctor')['concerns']
+                if one['about'] == 'redaction']
+
+    def test_doctor_says_until_when_the_files_have_it(self):
+        session = self.server.create(f'the key is {SECRET}')['id']
+        (prompt, _) = [m['id'] for m in self.server.messages(session)]
+        self.assertEqual(self.redaction_concern(), [])
+        file = pathlib.Path(self.server.directory, 'dormouse.db')
+        with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as reader:
+            reader.execute('BEGIN')  # from now on it needs the log as it is
+            reader.execute('SELECT count(*) FROM sessions').fetchone()
+            self.assertStatus(self.redact(session, messageID=prompt), 200)
+            self.assertIn('backup', self.redaction_concern()[0]['next'])
+        wait_for(lambda: not self.redaction_concern(), what='the log without it')
 
 
 class OfWhatWasSet(Redacting):

@@ -1,5 +1,5 @@
 #pragma once
-// Changes contents that are stored, one piece after another.
+// Changes contents that are stored, one piece after another; and whether removed ones remain.
 
 #include "port/store_rows.h"
 
@@ -26,6 +26,15 @@ public:
     [[nodiscard]] virtual Changed rule(std::string const& id, std::string const& body) = 0;
     // `device`: with its id, p256dh and auth only. nullopt: both stay.
     [[nodiscard]] virtual std::optional<DeviceRow> device(DeviceRow const& device) = 0;
+};
+
+// Whether the files of a store still have contents that a redaction removed (port::Rewrite).
+class RemovedContents {
+public:
+    virtual ~RemovedContents() = default;
+    // true: copies are left in unused space, and the store overwrites them beside its other work.
+    // Blocks. May be called by as many threads as JournalStore::readers() says.
+    [[nodiscard]] virtual Result<bool> removed_contents_remain() = 0;
 };
 
 }  // namespace dormouse::port

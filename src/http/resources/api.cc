@@ -321,6 +321,7 @@ public:
         return nullptr;
     }
     [[nodiscard]] bool gone() const override { return from_->responder->gone(); }
+    void body_freed() override {}  // the connection counts that of the original request
 
 private:
     ExchangePtr from_;

@@ -22,6 +22,7 @@
 #include "port/exports.h"
 #include "port/http.h"
 #include "port/index.h"
+#include "port/rewriter.h"
 #include "port/shared_store.h"
 #include "runner/lane/cut.h"
 #include "runner/lane/redact/redact.h"
@@ -96,8 +97,9 @@ struct Services {
     std::function<Result<std::optional<port::TokenRow>>(Sha256 const&)> find_token = {};
     // The indexes beside the store. Empty: there are none.
     std::function<std::vector<port::IndexStatus>()> indexes = {};
-    port::Database* database = nullptr;     // below the store; null: there is no server
-    port::AuditEnds* audit_ends = nullptr;  // of the store; null: it loses no lines
+    port::Database* database = nullptr;        // below the store; null: there is no server
+    port::AuditEnds* audit_ends = nullptr;     // of the store; null: it loses no lines
+    port::RemovedContents* removed = nullptr;  // of the store; null: it has no files
     // Sends a message to the other processes that use the store. Empty: there are none.
     std::function<void(std::string_view)> publish = {};
     // Returns why messages of those processes do not arrive; empty: they do, or there are none. May
@@ -136,6 +138,13 @@ struct Exchange {
     }
     void fail(Error const& error) { responder->reply(problem_reply(error, request)); }
     void empty(int status) { responder->reply({status, "", {}, ""}); }
+
+    // The request only waits from now on: nothing reads its body again.
+    void free_body() {
+        request.body = std::string();
+        body = Json();
+        responder->body_freed();
+    }
 
     // Returns the caller with the request's Idempotency-Key, if it has one.
     [[nodiscard]] runner::Asker asker() const;

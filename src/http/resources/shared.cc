@@ -80,6 +80,7 @@ void wait_until(Api& api, std::shared_ptr<runner::Lane> lane, Duration time, Exc
     wait->done = std::move(done);
     wait->until = api.services().runner.now() + time;
     wait->exchange = std::move(x);
+    wait->exchange->free_body();
     std::weak_ptr<Waits::Wait> const weak = wait;
     // The lane outlives its watchers.
     auto const watch = lane->watch([weak, ready = std::move(ready), at = lane.get()] {
@@ -96,6 +97,7 @@ void wait_for_change(Api& api, port::Projects const& projects, std::optional<Ses
     wait->done = std::move(done);
     wait->until = until;
     wait->exchange = std::move(x);
+    wait->exchange->free_body();
     auto const watch = api.changes().watch(projects, session, [weak = std::weak_ptr(wait)] {
         if (auto const self = weak.lock()) self->finish();
     });

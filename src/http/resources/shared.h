@@ -66,7 +66,7 @@ void read_aside(Api& api, ExchangePtr const& x, port::Fn<Result<T>()> read,
 
 // Calls `done` after the first append of the session for which `ready` returns true, when `time` is
 // over, or when the client has gone; at once if `ready` is already true. `ready` sees durable
-// state.
+// state. Frees the body of `x` if it waits, as wait_for_change() does.
 void wait_until(Api& api, std::shared_ptr<runner::Lane> lane, Duration time, ExchangePtr x,
                 std::function<bool(session::State const&)> ready, port::Fn<void()> done);
 

@@ -91,6 +91,9 @@ public:
         std::vector<std::pair<std::string, std::string>> headers) = 0;
     // Returns true when the client has gone and the answer is not needed.
     [[nodiscard]] virtual bool gone() const = 0;
+    // The handler has freed the request's body: its bytes no longer count as those of the
+    // connection.
+    virtual void body_freed() = 0;
 };
 
 // The application behind the transport. `handle` is called when the whole request has been read.

@@ -74,6 +74,7 @@ public:
     bool gone() const override {
         return connection_->client_gone() || (!answered_ && !connection_->waits_for(number_));
     }
+    void body_freed() override { connection_->free_body(number_); }
 
 private:
     std::shared_ptr<Connection> const connection_;

@@ -33,6 +33,7 @@ Node::Node(NodeServices& outside, OpenedStore opened, Settings settings)
       find_token(std::move(opened.find_token)),
       database(opened.database),
       audit_ends(opened.audit_ends),
+      removed(opened.removed),
       shared_store(opened.shared),
       channel(std::move(opened.channel)),
       described{std::move(opened.node), std::move(opened.config)},

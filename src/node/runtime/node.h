@@ -182,6 +182,7 @@ public:
     std::function<Result<std::optional<port::TokenRow>>(Sha256 const&)> const find_token;
     port::Database* const database;         // below the store; null: there is no server
     port::AuditEnds* const audit_ends;      // of the store; null: it loses no lines
+    port::RemovedContents* const removed;   // of the store; null: it has no files
     port::SharedStore* const shared_store;  // the same store; null: this process uses it alone
     std::unique_ptr<port::Channel> const channel;  // null: `shared_store` is the channel
     SharedNodes::Description const described;      // see OpenedStore

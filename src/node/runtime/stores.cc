@@ -207,8 +207,8 @@ Result<OpenedStore> open_store(StoreChoice const& choice) {
     if (!opened) return std::unexpected(std::move(opened.error()));
     auto sealer = sealer_of(**opened, **opened, choice.keys);
     if (!sealer) return std::unexpected(std::move(sealer.error()));
-    port::AuditEnds* const ends = opened->get();
-    OpenedStore out{.store = *std::move(opened), .audit_ends = ends};
+    store::SqliteStore* const files = opened->get();
+    OpenedStore out{.store = *std::move(opened), .audit_ends = files, .removed = files};
     if (store::sqlite::is_held(choice.place))
         out.release = [place = choice.place] { return store::sqlite::remove_hold(place); };
     if (auto done = protect(out, *std::move(sealer), choice); !done)

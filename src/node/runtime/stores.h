@@ -4,6 +4,7 @@
 #include "port/audit_ends.h"
 #include "port/data_keys.h"
 #include "port/database.h"
+#include "port/rewriter.h"
 #include "port/shared_store.h"
 #include "port/store.h"
 #include "store/sealed/master_keys.h"
@@ -53,8 +54,9 @@ struct OpenedStore {
     std::vector<std::string> warnings = {};  // for the administrator
     // Of a shared database: the token, link or cookie with this digest. Any thread; blocks.
     std::function<Result<std::optional<port::TokenRow>>(Sha256 const&)> find_token = {};
-    port::Database* database = nullptr;     // below the store; null: there is no server
-    port::AuditEnds* audit_ends = nullptr;  // of the store; null: it loses no lines
+    port::Database* database = nullptr;        // below the store; null: there is no server
+    port::AuditEnds* audit_ends = nullptr;     // of the store; null: it loses no lines
+    port::RemovedContents* removed = nullptr;  // of the store; null: it has no files
     // Not empty: the store is a restored copy that holds. Ends that for later starts; blocks.
     std::function<Result<void>()> release = {};
 };

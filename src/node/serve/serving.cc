@@ -144,6 +144,7 @@ http::Services Serving::services(ServingSettings const& settings) {
             .indexes = settings.indexes,
             .database = node_.database,
             .audit_ends = node_.audit_ends,
+            .removed = node_.removed,
             .publish = publisher(),
             .signal_failure = [&node = node_] { return node.channel_failure(); },
             .unwritable = [&node = node_] { return node.unwritable(); },

@@ -210,6 +210,10 @@ Result<std::vector<std::uint64_t>> SqliteStore::audit_ends() {
     return unless_exhausted([&] { return reader_->audit_ends(); });
 }
 
+Result<bool> SqliteStore::removed_contents_remain() {
+    return reading([](sqlite::Reader& reader) { return reader.removed_contents_remain(); });
+}
+
 Result<std::vector<std::string>> SqliteStore::feed_and_audit_findings() {
     return reader_->feed_and_audit_findings();
 }

@@ -9,6 +9,7 @@
 #include "port/audit_ends.h"
 #include "port/data_keys.h"
 #include "port/divided_store.h"
+#include "port/rewriter.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -47,7 +48,8 @@ struct SqliteOptions {
 
 class SqliteStore final : public port::DividedStore<SqliteStore>,
                           public port::DataKeyStore,
-                          public port::AuditEnds {
+                          public port::AuditEnds,
+                          public port::RemovedContents {
 public:
     // Creates missing files, migrates an older file and increments the epoch. Errors: wrong_state
     // (in use, another program's file, or SQLite is too old), newer_format (the file stays
@@ -73,6 +75,7 @@ public:
     [[nodiscard]] Result<std::vector<port::DataKeyRow>> data_keys() override;
     [[nodiscard]] Result<void> put_data_keys(std::span<port::DataKeyRow const> rows) override;
     [[nodiscard]] Result<std::vector<std::uint64_t>> audit_ends() override;
+    [[nodiscard]] Result<bool> removed_contents_remain() override;
     // Returns contradictions between the feed and the sessions, and a missing end of the audit: one
     // sentence each. Reads whole tables.
     [[nodiscard]] Result<std::vector<std::string>> feed_and_audit_findings();

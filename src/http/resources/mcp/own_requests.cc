@@ -26,6 +26,7 @@ public:
         return nullptr;
     }
     [[nodiscard]] bool gone() const override { return gone_(); }
+    void body_freed() override {}
 
 private:
     std::function<bool()> gone_;

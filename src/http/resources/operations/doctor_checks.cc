@@ -143,8 +143,7 @@ Result<Waiting> check_waiting(port::Store& store, std::optional<SessionId> const
     return out;
 }
 
-Result<Overdue> check_times(port::Store& store, port::Database* database, Time now,
-                            std::string const& directory) {
+Result<Overdue> check_times(port::Store& store, Places const& places, Time now) {
     auto at_work = store.due(from_ms(0), std::nullopt, counted_max);
     if (!at_work) return std::unexpected(at_work.error());
     auto due = store.due(now, port::Due{from_ms(0), last_session()}, overdue_max);
@@ -165,12 +164,17 @@ Result<Overdue> check_times(port::Store& store, port::Database* database, Time n
                 *next,
                 std::move(*mail),
                 *given_up,
-                Metrics::disk_of(directory),
-                last_backup(directory)};
+                Metrics::disk_of(places.directory),
+                last_backup(places.directory)};
     std::erase_if(*at_work, [](port::Due const& one) { return one.driver == 0; });
     out.driven = std::move(*at_work);
-    if (!database) return out;
-    auto status = database->database_status();
+    if (places.removed) {
+        auto const remain = places.removed->removed_contents_remain();
+        if (!remain) return std::unexpected(remain.error());
+        out.removed_remain = *remain;
+    }
+    if (!places.database) return out;
+    auto status = places.database->database_status();
     if (!status) return std::unexpected(std::move(status.error()));
     out.database = *std::move(status);
     return out;

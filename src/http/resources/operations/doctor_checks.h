@@ -5,6 +5,7 @@
 #include "http/resources/operations/doctor/doctor_fields.h"
 #include "http/resources/operations/metrics/metrics.h"
 #include "port/database.h"
+#include "port/rewriter.h"
 #include "port/store.h"
 
 #include <optional>
@@ -56,6 +57,7 @@ struct Overdue {
     std::optional<Time> backup = {};
     std::vector<port::Due> driven = {};  // of those at work, the ones that a process drives
     std::optional<port::DatabaseStatus> database = {};
+    bool removed_remain = false;
 };
 
 // Sessions with outstanding work, also in the future.
@@ -82,9 +84,13 @@ struct ByProject {
 [[nodiscard]] Result<AtWork> check_effects(port::Store& store,
                                            std::optional<port::Due> const& after,
                                            std::uint32_t times, Time now);
-// `directory`: of the data. `database`: null: there is none.
-[[nodiscard]] Result<Overdue> check_times(port::Store& store, port::Database* database, Time now,
-                                          std::string const& directory);
+// Where the data is, beside the store.
+struct Places {
+    std::string directory = {};                // of the data; empty: there is none
+    port::Database* database = nullptr;        // null: there is none
+    port::RemovedContents* removed = nullptr;  // null: the store has no files
+};
+[[nodiscard]] Result<Overdue> check_times(port::Store& store, Places const& places, Time now);
 [[nodiscard]] Result<ByProject> check_projects(port::ListStore& store);
 
 }  // namespace dormouse::http

@@ -102,6 +102,7 @@ public:
         return inner_->stream(std::move(headers));
     }
     [[nodiscard]] bool gone() const override { return inner_->gone(); }
+    void body_freed() override { inner_->body_freed(); }
 
 private:
     std::shared_ptr<Responder> const inner_;

@@ -29,6 +29,7 @@ public:
         return nullptr;
     }
     [[nodiscard]] bool gone() const override { return false; }
+    void body_freed() override {}
 
 private:
     std::vector<HttpReply>& replies_;

@@ -250,6 +250,12 @@ void Connection::answer(std::uint64_t number, HttpReply const& reply) {
     settle();
 }
 
+void Connection::free_body(std::uint64_t number) {
+    if (!waits_for(number)) return;
+    handled_bytes_ = 0;
+    charge();
+}
+
 void Connection::answer_nothing(std::uint64_t number, std::string id) {
     if (!waits_for(number)) return;
     HttpRequest head;

@@ -56,6 +56,8 @@ public:
     }
     void answer(std::uint64_t number, HttpReply const& reply);
     void answer_nothing(std::uint64_t number, std::string id);
+    // The body of this request is no longer in memory.
+    void free_body(std::uint64_t number);
     // REQUIRES: waits_for(number).
     void begin_stream(std::vector<std::pair<std::string, std::string>> const& headers);
 

@@ -130,6 +130,38 @@ TEST(HttpServer, UnfinishedBodies_OfKnownClients_HaveTheWholeBudget) {
     }
 }
 
+// Requests that wait in their handler cannot be ended: only what they keep counts.
+TEST(HttpServer, WaitingRequestsWithoutTheirBodies_LeaveTheBudgetToOthers) {
+    HttpOptions options;
+    options.buffer_bytes_max = std::size_t{4} << 20;
+    TestServer server(options);
+    server.handler.limit = std::size_t{2} << 20;
+    server.handler.known = true;
+    std::vector<std::shared_ptr<Responder>> waiting;
+    server.handler.on_request = [&](HttpRequest const& request, auto responder) {
+        if (request.path != "/wait") return responder->reply({200, "text/plain", {}, "ok"});
+        responder->body_freed();
+        waiting.push_back(std::move(responder));
+    };
+    server.start();
+    std::string const part(1'000'000, 'x');
+    std::vector<TestClient> clients;
+    for (std::size_t i = 0; i < 8; ++i) {
+        clients.push_back(server.client());
+        clients.back().send(post("/wait", part));
+        ASSERT_TRUE(server.eventually([&] { return waiting.size() == i + 1; }));
+    }
+    auto other = server.client();
+    other.send("POST /a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000001\r\n\r\n" + part);
+    other.send("x");
+    EXPECT_THAT(other.reply(), StartsWith("HTTP/1.1 200 OK"));
+    server.on_loop([&] {
+        for (auto const& responder : std::exchange(waiting, {}))
+            responder->reply({200, "text/plain", {}, "waited"});
+    });
+    for (auto& client : clients) EXPECT_THAT(client.reply(), EndsWith("waited"));
+}
+
 TEST(HttpServer, UnreadReplies_OverTheBudget_OldestEnded) {
     HttpOptions options;
     options.buffer_bytes_max = std::size_t{32} << 20;

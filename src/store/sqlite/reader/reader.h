@@ -108,6 +108,8 @@ public:
     [[nodiscard]] Result<port::AuditRow> audit_head();
     // See port::AuditEnds.
     [[nodiscard]] Result<std::vector<std::uint64_t>> audit_ends();
+    // See port::RemovedContents.
+    [[nodiscard]] Result<bool> removed_contents_remain();
     [[nodiscard]] Result<std::uint64_t> count_given_up(Time until, std::uint32_t limit);
     [[nodiscard]] Result<void> ping();
     [[nodiscard]] Result<std::uint64_t> largest_number();

@@ -108,4 +108,10 @@ Result<std::vector<std::uint64_t>> Reader::audit_ends() {
     return out;
 }
 
+Result<bool> Reader::removed_contents_remain() {
+    auto const due = number(Read::overwrite_due);
+    if (!due) return std::unexpected(due.error());
+    return *due > 0;
+}
+
 }  // namespace dormouse::store::sqlite

@@ -339,6 +339,7 @@ constexpr auto reads = in_order<Read>({
     {Read::audit, "SELECT n, line, hash FROM audit WHERE n > ?1 ORDER BY n LIMIT ?2"},
     {Read::audit_head, "SELECT n, hash FROM audit WHERE n = (SELECT max(n) FROM audit)"},
     {Read::audited, "SELECT value FROM meta WHERE name = 'audited'"},
+    {Read::overwrite_due, "SELECT count(*) FROM meta WHERE name = 'overwrite'"},
     // ?4: a state, or -1 for all.
     {Read::list_messages, POST_COLUMNS
      "FROM posts o" POST_SENDER "WHERE (o.k, o.n) < (?1, ?2) AND o.kind NOT IN ('session', 'held')"

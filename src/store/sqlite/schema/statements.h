@@ -154,6 +154,7 @@ enum class Read : std::uint8_t {
     audit,
     audit_head,
     audited,
+    overwrite_due,
     list_messages,
     count_given_up,
 };

@@ -201,8 +201,10 @@ TEST_F(OverwritingTest, ReaderThatKeepsTheLog_DelaysItOnly) {
         ASSERT_TRUE(reader.run("BEGIN; SELECT count(*) FROM journal"));
         commit(redaction());
         ASSERT_TRUE(is_due());
+        EXPECT_TRUE(store_->removed_contents_remain().value());
     }
     wait_until_done();
+    EXPECT_FALSE(store_->removed_contents_remain().value());
     EXPECT_FALSE(directory_.holds("hunter2"));
 }
 

@@ -148,6 +148,15 @@ void add_unwritable(ConcernFacts const& facts, Concerns& out) {
                    "itself"});
 }
 
+void add_redaction(ConcernFacts const& facts, Concerns& out) {
+    if (!facts.removed_remain) return;
+    out.push_back({"redaction",
+                   "redacted contents are still in unused space of the files of the store, which "
+                   "the server overwrites beside its other work",
+                   "keep the server running until doctor no longer says so, and make the next "
+                   "backup then"});
+}
+
 void add_signal(ConcernFacts const& facts, Concerns& out) {
     if (facts.signal_failure.empty()) return;
     out.push_back({"signal",
@@ -192,6 +201,7 @@ std::vector<Concern> concerns_of(ConcernFacts const& facts, Time now) {
     add_backup(facts, now, out);
     add_archive(facts, out);
     add_unwritable(facts, out);
+    add_redaction(facts, out);
     if (auto concern = facts.database ? database_concern(*facts.database) : std::nullopt)
         out.push_back(*std::move(concern));
     add_signal(facts, out);

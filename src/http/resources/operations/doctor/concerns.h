@@ -14,7 +14,7 @@ namespace dormouse::http {
 
 struct Concern {
     // agents, archive, backup, clock, database, deliveries, disk, files, key, public_url,
-    // receivers, signal, store, turns, upgrade
+    // receivers, redaction, signal, store, turns, upgrade
     std::string about;
     std::string why;
     std::string next;
@@ -51,6 +51,7 @@ struct ConcernFacts {
     std::string unwritable = {};       // why the store takes no writes; empty: it does
     std::string archive_failure = {};  // why completed sessions are not archived; empty: they are
     std::optional<port::DatabaseStatus> database = {};
+    bool removed_remain = false;      // redacted contents are still in the files of the store
     std::string signal_failure = {};  // why the servers cannot tell each other; empty: they can
 };
 

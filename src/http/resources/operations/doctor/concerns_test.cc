@@ -162,6 +162,12 @@ TEST(Concerns, StoreThatTakesNoWrites_IsNamed) {
     EXPECT_THAT(concerns_of(facts, noon)[0].why, HasSubstr("read-only"));
 }
 
+TEST(Concerns, RedactedContentsInTheFiles_AreNamed) {
+    auto facts = healthy();
+    facts.removed_remain = true;
+    EXPECT_THAT(about(facts), ElementsAre("redaction"));
+}
+
 TEST(Concerns, ServersThatCannotTellEachOther_AreNamed) {
     auto facts = healthy();
     facts.signal_failure = "redis://h:1/0: Connection refused";

@@ -203,6 +203,7 @@ void add_facts(Doctor& d, Overdue const& found) {
     facts.backup = found.backup;
     facts.upgrade = upgrade_of(d.api);
     facts.database = found.database;
+    facts.removed_remain = found.removed_remain;
     auto const refusal = services.unwritable ? services.unwritable() : std::nullopt;
     if (refusal) facts.unwritable = refusal->detail;
     auto const archive = services.archive ? services.archive() : std::nullopt;
@@ -380,10 +381,10 @@ void get_doctor(Api& api, ExchangePtr const& x) {
     if (query.error) return x->fail(*query.error);
     if (d->after || d->by_time) return check_next_waiting(d);  // the first answer had the rest
     d->found.not_asking = find_not_asking(api.services().catalogue);
-    auto question = [now = api.services().runner.now(), directory = api.services().facts.data,
-                     database = api.services().database](port::Store& store) {
-        return check_times(store, database, now, directory);
-    };
+    Services const& services = api.services();
+    auto question = [now = services.runner.now(),
+                     places = Places{services.facts.data, services.database, services.removed}](
+                        port::Store& store) { return check_times(store, places, now); };
     port::ask(api.services().journal, std::move(question), [d](Result<Overdue> found) {
         if (!found) return d->x->fail(found.error());
         add_overdue(*d, *found);

@@ -68,7 +68,7 @@ inline constexpr auto rows<Concern> = object(
     "", "",
     field("about", &Concern::about,
           "agents, archive, backup, clock, database, deliveries, disk, files, key, public_url, "
-          "receivers, signal, store, turns or upgrade."),
+          "receivers, redaction, signal, store, turns or upgrade."),
     field("why", &Concern::why), field("next", &Concern::next, "What to do."));
 
 struct FoundByKind {

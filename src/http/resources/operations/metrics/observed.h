@@ -28,6 +28,7 @@ public:
     std::shared_ptr<EventStream> stream(
         std::vector<std::pair<std::string, std::string>> headers) override;
     [[nodiscard]] bool gone() const override { return to_->gone(); }
+    void body_freed() override { to_->body_freed(); }
 
 private:
     void count_reply(int status);
