@@ -25,7 +25,7 @@ constexpr char rights_query[] =
     "   AND has_schema_privilege(to_regnamespace($1)::oid, 'CREATE'), false)::int::bigint,"
     " current_user::text, current_database()::text";
 
-// Our marker, and how many relations of the schema have the name of one of our tables.
+// Our marker, and how many relations of the schema have the name of one of our tables or views.
 constexpr char tables_query[] =
     "SELECT (SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass($1 || '.meta')"
     "   AND attname IN ('name', 'value')),"
@@ -33,7 +33,8 @@ constexpr char tables_query[] =
     "   AND relname IN ('meta', 'epochs', 'blocks', 'nodes', 'writers', 'sessions', 'journal',"
     "   'pending', 'wakeups', 'keys', 'snapshots', 'created', 'aliases', 'feed', 'artifacts',"
     "   'posts', 'secrets', 'sent', 'delivered', 'kept', 'tokens', 'devices', 'rules', 'audit',"
-    "   'settings', 'day_sums', 'data_keys'))";
+    "   'settings', 'day_sums', 'data_keys', 'agent_sessions', 'pending_tool_calls',"
+    "   'agent_session_messages'))";
 
 // Whether we may use all tables and sequences of the schema, which another role may have made.
 constexpr char tables_rights_query[] =

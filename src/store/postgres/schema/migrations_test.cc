@@ -345,7 +345,9 @@ TEST_F(PostgresMigrations, StepsOfANewerRelease_StayUntilTheirFormatIsWritten) {
 
 TEST_F(PostgresMigrations, ForeignTables_AreRefusedAndStay) {
     for (char const* const table : {"sessions(n bigint)", "meta(n bigint)",
-                                    "meta(name text, value bigint)", "meta(name int, value int)"}) {
+                                    "meta(name text, value bigint)", "meta(name int, value int)",
+                                    "agent_sessions(n bigint)", "pending_tool_calls(n bigint)",
+                                    "agent_session_messages(n bigint)"}) {
         schema_ = parse_address(server().fresh_url())->schema;
         server().run("CREATE SCHEMA " + schema_ + "; CREATE TABLE " + schema_ + "." + table);
         auto connection = in_schema();
@@ -354,6 +356,12 @@ TEST_F(PostgresMigrations, ForeignTables_AreRefusedAndStay) {
         EXPECT_EQ(done.error().code, Code::wrong_state);
         EXPECT_THAT(done.error().detail, HasSubstr("another program"));
         EXPECT_THAT(done.error().detail, HasSubstr("?schema=NAME"));
+        auto const relations = connection.run(
+            Call{"SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace"
+                 " AND relkind IN ('r', 'v', 'S')"},
+            seconds(5));
+        ASSERT_TRUE(relations);
+        EXPECT_EQ(relations->integer(0, 0), 1) << table;
     }
 }
 
