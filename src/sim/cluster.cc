@@ -152,8 +152,8 @@ void Cluster::plan_fall_back() {
 }
 
 void Cluster::fall_back(store::MemoryData disk, Beats beats, Durable::Copy durable) {
-    // A process that joins gets no epoch of the lost history, as by a sequence of PostgreSQL, whose
-    // log is ahead of it.
+    // A process that joins gets no epoch of the lost history: on PostgreSQL the first connection
+    // after a promotion raises the sequence.
     disk.epoch = disk_->epoch;
     disk_->fall_back(std::move(disk));
     beats_ = std::move(beats);

@@ -23,7 +23,8 @@ public:
     // By id. Called by the reader.
     [[nodiscard]] virtual Result<std::vector<DataKeyRow>> data_keys() = 0;
     // Inserts rows, or replaces those with the same ids; all or nothing, and durable when it
-    // returns. Called by the writer.
+    // returns. A store that may fall back to an earlier state, as by the promotion of a standby,
+    // inserts lost ones again before it writes anything else. Called by the writer.
     [[nodiscard]] virtual Result<void> put_data_keys(std::span<DataKeyRow const> rows) = 0;
 };
 

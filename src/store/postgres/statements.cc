@@ -39,13 +39,15 @@ constexpr auto writes = in_order<Write>({
      " WHERE p.no = due.no AND p.seq = due.seq AND p.n = due.n RETURNING p.no, p.seq, p.n"},
     {Write::note_timeline,
      "INSERT INTO meta(name, value) SELECT 'timeline', " TIMELINE " ON CONFLICT (name) DO NOTHING"},
-    // Only the process that stores the new timeline raises a number, once: of any writer, because
-    // each takes numbers above those of all. One that is in a call is waited for.
-    {Write::raise_feed,
+    // Only the process that stores the new timeline raises numbers, once: those of the feed at any
+    // writer, because each takes numbers above those of all. One that is in a call is waited for.
+    {Write::raise_numbers,
      "WITH other AS (UPDATE meta SET value = " TIMELINE
-     "   WHERE name = 'timeline' AND value <> " TIMELINE " RETURNING value)"
-     " UPDATE writers w SET n = ((SELECT max(x.n) >> 8 FROM writers x) + $1) << 8 | w.slot"
-     " WHERE w.slot = (SELECT min(x.slot) FROM writers x) AND EXISTS (SELECT FROM other)"},
+     "   WHERE name = 'timeline' AND value <> " TIMELINE " RETURNING value),"
+     " fed AS (UPDATE writers w SET n = ((SELECT max(x.n) >> 8 FROM writers x) + $1) << 8 | w.slot"
+     "   WHERE w.slot = (SELECT min(x.slot) FROM writers x) AND EXISTS (SELECT FROM other))"
+     " SELECT count(nextval('epochs')), count(nextval('blocks'))"
+     " FROM other, generate_series(1, $2::bigint)"},
     {Write::newest_call,
      "SELECT batch, statuses FROM writers WHERE slot = $1 AND incarnation = $2 FOR UPDATE"},
     {Write::append,
@@ -76,6 +78,10 @@ constexpr auto writes = in_order<Write>({
      " SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bytea[])"
      " ON CONFLICT(id) DO UPDATE SET master = EXCLUDED.master, mixed = EXCLUDED.mixed,"
      " wrapped = EXCLUDED.wrapped"},
+    {Write::restore_data_keys,
+     "INSERT INTO data_keys(id, master, mixed, wrapped)"
+     " SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bytea[])"
+     " ON CONFLICT(id) DO NOTHING"},
 });
 
 #define SESSION_COLUMNS \

@@ -7,7 +7,8 @@ namespace dormouse::store::postgres {
 
 // Each calls one function of writer_functions.cc, append_function.cc or versions.cc, except the
 // first two, newest_call and those that may be repeated: propose, agreed, drop_setting,
-// announce_keys, is_copy, settle, claim, note_timeline, raise_feed, forget_deleted, put_data_keys.
+// announce_keys, is_copy, settle, claim, note_timeline, raise_numbers, forget_deleted,
+// put_data_keys, restore_data_keys.
 enum class Write : std::uint8_t {
     free_writers,
     forget_nodes,
@@ -22,7 +23,7 @@ enum class Write : std::uint8_t {
     settle,
     claim,
     note_timeline,
-    raise_feed,
+    raise_numbers,
     newest_call,
     append,
     messages,
@@ -36,6 +37,7 @@ enum class Write : std::uint8_t {
     drop_rule,
     forget_deleted,
     put_data_keys,
+    restore_data_keys,
 };
 
 enum class Read : std::uint8_t {

@@ -22,6 +22,9 @@ constexpr auto pause_between_connects = std::chrono::milliseconds(50);
 // How many appends a promoted standby may lack. An eighth of the entries that the feed keeps, which
 // are counted by these numbers: the rest stays readable.
 constexpr std::int64_t numbers_skipped = 131'072;
+// How many numbers of processes, and blocks of numbers of sessions. PostgreSQL logs a sequence 32
+// numbers ahead, so that a standby may lack the newest of these records.
+constexpr std::int64_t sequence_skipped = 1'024;
 
 std::string random_bytes() {
     std::array<char, 16> bytes{};
@@ -45,10 +48,37 @@ Failure refusal_of(Failure failure) {
     return failure;
 }
 
+// After the promotion of a standby, numbers of the feed, of processes and of sessions begin above
+// those that the former primary had given and the standby lacks.
+Answer<void> skip_lost_numbers(Connection& connection, Connection::Wait wait) {
+    std::array calls{Call{sql(Write::note_timeline)}, Call{sql(Write::raise_numbers)}};
+    calls[1].parameters.integer(numbers_skipped).integer(sequence_skipped);
+    auto const done = connection.run(calls, wait);
+    if (!done) return std::unexpected(done.error());
+    return {};
+}
+
+Call data_keys_call(Write write, std::span<port::DataKeyRow const> rows) {
+    std::vector<std::string> ids, masters, wrapped;
+    std::vector<std::int64_t> mixed;
+    for (port::DataKeyRow const& row : rows) {
+        ids.push_back(row.id);
+        masters.push_back(row.master);
+        mixed.push_back(row.mixed ? 1 : 0);
+        wrapped.push_back(row.wrapped);
+    }
+    Call call{sql(write)};
+    call.parameters.texts(ids).texts(masters).integers(mixed).byte_arrays(wrapped);
+    return call;
+}
+
 }  // namespace
 
 Answer<Registration> register_node(Connection& connection, Catalogue const& catalogue,
                                    NodeName const& node, bool sole) {
+    constexpr auto wait = std::chrono::seconds(10);
+    if (auto skipped = skip_lost_numbers(connection, wait); !skipped)
+        return std::unexpected(std::move(skipped.error()));
     Registration out;
     out.incarnation = random_bytes();
     Call call{sql(Write::register_node)};
@@ -58,7 +88,7 @@ Answer<Registration> register_node(Connection& connection, Catalogue const& cata
     std::vector<Call> calls;
     if (sole) calls = {Call{sql(Write::free_writers)}, Call{sql(Write::forget_nodes)}};
     calls.push_back(std::move(call));
-    auto const answers = connection.run(calls, std::chrono::seconds(10));
+    auto const answers = connection.run(calls, wait);
     if (!answers) return std::unexpected(refusal_of(answers.error()));
     auto const& rows = answers->back();
     auto const made = integers_of(rows.text(0, 0));
@@ -98,7 +128,7 @@ Answer<Connection*> Writer::reconnect() {
     for (;;) {
         auto made = session_.connection(options_.reconnect_wait);
         if (made && session_.made() != looked_) {
-            if (auto looked = skip_lost_numbers(**made); looked)
+            if (auto looked = replace_lost(**made); looked)
                 looked_ = session_.made();
             else
                 made = std::unexpected(std::move(looked.error()));
@@ -108,10 +138,14 @@ Answer<Connection*> Writer::reconnect() {
     }
 }
 
-Answer<void> Writer::skip_lost_numbers(Connection& connection) {
-    std::array calls{Call{sql(Write::note_timeline)}, Call{sql(Write::raise_feed)}};
-    calls[1].parameters.integer(numbers_skipped);
-    auto const done = connection.run(calls, options_.call_wait);
+Answer<void> Writer::replace_lost(Connection& connection) {
+    auto skipped = skip_lost_numbers(connection, options_.call_wait);
+    if (!skipped || data_keys_.empty()) return skipped;
+    std::vector<port::DataKeyRow> rows;
+    for (auto const& [id, row] : data_keys_) rows.push_back(row);
+    // A row that exists may be encrypted with a newer master key.
+    auto const done =
+        connection.run(data_keys_call(Write::restore_data_keys, rows), options_.call_wait);
     if (!done) return std::unexpected(done.error());
     return {};
 }
@@ -222,18 +256,10 @@ Result<void> Writer::announce_keys(Epoch node, std::string const& masters) {
 }
 
 Result<void> Writer::put_data_keys(std::span<port::DataKeyRow const> rows) {
-    std::vector<std::string> ids, masters, wrapped;
-    std::vector<std::int64_t> mixed;
-    for (port::DataKeyRow const& row : rows) {
-        ids.push_back(row.id);
-        masters.push_back(row.master);
-        mixed.push_back(row.mixed ? 1 : 0);
-        wrapped.push_back(row.wrapped);
-    }
-    Call call{sql(Write::put_data_keys)};
-    call.parameters.texts(ids).texts(masters).integers(mixed).byte_arrays(wrapped);
+    Call const call = data_keys_call(Write::put_data_keys, rows);
     auto const done = repeatable({&call, 1});
     if (!done) return std::unexpected(done.error());
+    for (port::DataKeyRow const& row : rows) data_keys_.insert_or_assign(row.id, row);
     return {};
 }
 

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -74,6 +75,7 @@ public:
     [[nodiscard]] Result<void> drop_setting(std::string const& name);
     // Of the process `node`.
     [[nodiscard]] Result<void> announce_keys(Epoch node, std::string const& masters);
+    // On each later connection these rows are there before anything else is written.
     [[nodiscard]] Result<void> put_data_keys(std::span<port::DataKeyRow const> rows);
     // See PostgresStore.
     [[nodiscard]] Result<std::uint64_t> rewrite(port::Rewriter& rewriter);
@@ -106,9 +108,9 @@ private:
     // Returns the result of the call that was sent last; nullopt: it was not made and will not be.
     [[nodiscard]] Answer<std::optional<Statuses>> resolve();
     [[nodiscard]] Answer<Connection*> reconnect();
-    // On each new connection, before any call: after the promotion of a standby, numbers of the
-    // feed begin above those that the former primary had given and the standby lacks.
-    [[nodiscard]] Answer<void> skip_lost_numbers(Connection& connection);
+    // On each new connection, before any call: it may lead to a promoted standby, which lacks the
+    // newest writes.
+    [[nodiscard]] Answer<void> replace_lost(Connection& connection);
     [[nodiscard]] Failure fence();
     // A call that may be made again if its answer was lost. Returns the rows of the last one.
     [[nodiscard]] Result<Rows> repeatable(std::span<Call const> calls);
@@ -125,8 +127,10 @@ private:
     Catalogue catalogue_;
     Registration me_;
     WriterOptions options_;
-    std::uint64_t looked_ = 0;  // the connection of skip_lost_numbers(), as Session::made() counts
-    Epoch joined_ = 0;          // since join(): appends of earlier epochs are refused
+    std::uint64_t looked_ = 0;  // the connection of replace_lost(), as Session::made() counts
+    // Put by this process. Contents that it has encrypted may be written at any time.
+    std::map<std::string, port::DataKeyRow> data_keys_;
+    Epoch joined_ = 0;  // since join(): appends of earlier epochs are refused
     std::atomic<bool> fenced_ = false;
     std::atomic<std::int64_t> slot_ = me_.slot;
     struct {
