@@ -45,6 +45,21 @@ void Witness::forget_lost() {
         Event const* const event = durable_.event(entry.first, entry.second.since);
         return !event || !std::holds_alternative<ToolStarted>(event->body);
     });
+    std::erase_if(running_, [&](auto const& entry) {
+        return !durable_.event(entry.first, entry.second.since);
+    });
+}
+
+void Witness::stop(SessionId session, EffectId id) {
+    running_.erase({session, id});
+    PassingEffects::stop(session, id);
+}
+
+port::Outcome Witness::watch(SessionId session, EffectId id, port::Outcome done) {
+    return [this, session, id, done = std::move(done)](Command::Body outcome) mutable {
+        running_.erase({session, id});
+        done(std::move(outcome));
+    };
 }
 
 bool Witness::is_lost(SessionId session, Matches const& matches) const {
@@ -57,6 +72,7 @@ void Witness::begin(SessionId session, EffectId id) {
     ++started_.effects;
     if (gone_()) findings_.add("effect: a process that is gone starts it");
     if (!begun_.insert({session, id}).second) findings_.add("effect: it was started twice");
+    running_.insert({session, id});
 }
 
 void Witness::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
@@ -80,6 +96,7 @@ void Witness::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> 
         if (!mine && is_lost(request.session, is_mine)) break;  // another one has its numbers
         if (!mine) findings_.add("effect: a request of another process continues");
         begin(request.session, {event.seq, 0});
+        done = watch(request.session, {event.seq, 0}, std::move(done));
     }
     if (!known && !is_lost(request.session, is_intent))
         findings_.add("effect: the model is asked before the intent is durable");
@@ -107,7 +124,8 @@ void Witness::run_tool(SessionId session, EffectId id, std::string agent, RunToo
     } else if (intent->epoch != nodes_.epoch()) {
         findings_.add("effect: a tool is run again without permission");
     }
-    PassingEffects::run_tool(session, id, std::move(agent), std::move(run), std::move(done));
+    PassingEffects::run_tool(session, id, std::move(agent), std::move(run),
+                             watch(session, id, std::move(done)));
 }
 
 bool Witness::never_again(SessionId session, RunTool const& run) const {
@@ -124,7 +142,8 @@ void Witness::ask_gate(SessionId session, EffectId id, std::string agent, AskGat
     if (!durable_.event(session, id.since) && !lost) {
         findings_.add("effect: a gate is asked before its intent is durable");
     }
-    PassingEffects::ask_gate(session, id, std::move(agent), std::move(ask), std::move(done));
+    PassingEffects::ask_gate(session, id, std::move(agent), std::move(ask),
+                             watch(session, id, std::move(done)));
 }
 
 // A poll cut off by a crash is repeated by the next process; a settled pause is not polled.
@@ -140,7 +159,8 @@ void Witness::poll_tool(SessionId session, EffectId id, std::string agent, PollT
     // Another process may settle it at the same time.
     if (nodes_.alone() && found && !open_pause(found->state, poll.pending))
         findings_.add("effect: a call that is settled is polled");
-    PassingEffects::poll_tool(session, id, std::move(agent), std::move(poll), std::move(done));
+    PassingEffects::poll_tool(session, id, std::move(agent), std::move(poll),
+                              watch(session, id, std::move(done)));
 }
 
 }  // namespace dormouse::sim

@@ -72,17 +72,22 @@ public:
     void poll_tool(SessionId session, session::EffectId id, std::string agent,
                    session::PollTool poll, port::Outcome done) override;
 
+    void stop(SessionId session, session::EffectId id) override;
+
     [[nodiscard]] bool has_started(SessionId session, session::EffectId id) const {
-        return begun_.contains({session, id});
+        return begun_.contains({session, id}) || running_.contains({session, id});
     }
 
     // The disk fell back: what it no longer knows may start again, and what does no harm twice.
+    // What the disk still knows may also continue: a session that lost nothing notices no fall.
     void forget_lost();
 
 private:
     using Matches = std::function<bool(session::Event const&)>;
     // The intent was durable once: the process started it in good faith.
     [[nodiscard]] bool is_lost(SessionId session, Matches const& matches) const;
+    // `done`, after which the effect does not run any more.
+    [[nodiscard]] port::Outcome watch(SessionId session, session::EffectId id, port::Outcome done);
     // A process starts each effect once.
     void begin(SessionId session, session::EffectId id);
     [[nodiscard]] bool never_again(SessionId session, session::RunTool const& run) const;
@@ -94,6 +99,7 @@ private:
     port::Nodes const& nodes_;
     std::function<bool()> const gone_;
     std::set<std::pair<SessionId, session::EffectId>> begun_;
+    std::set<std::pair<SessionId, session::EffectId>> running_;  // without an outcome or a stop yet
 };
 
 }  // namespace dormouse::sim
