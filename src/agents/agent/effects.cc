@@ -77,6 +77,20 @@ ToolResult run_guarded(Tool const& tool, ToolCall const& call, std::stop_token s
     }
 }
 
+// A tool's result, written on the worker thread, then read on the loop.
+struct Worked {
+    ToolResult result = Failed{"too many tools wait for a worker"};
+    bool begun = false;
+};
+
+// The call may have waited for the thread.
+void work(Tool const& tool, ToolCall const& call, std::stop_token stop, Worked& out) {
+    out.begun = !stop.stop_requested() && call.may_start.still();
+    out.result = out.begun
+                     ? run_guarded(tool, call, std::move(stop))
+                     : Failed{"the tool was not started: " + std::string(MayStart::refusal), true};
+}
+
 GateOutcome outcome_of(AskGate const& ask, GateDecision decision) {
     GateOutcome outcome{ask.call, ask.gate, GateOutcome::Gone{}};
     if (auto* allow = std::get_if<Allow>(&decision)) {
@@ -247,6 +261,7 @@ ToolCall AgentEffects::call_of(Tool const& tool, std::string agent, RunTool cons
     call.agent = std::move(agent);
     call.turn = run.turn;
     call.trace = passed_on(surroundings_.tracing, run);
+    call.may_start = MayStart(surroundings_.may_start);
     if (surroundings_.callback_url && tool.terms.may_pause_for(PauseReason::tool_result))
         call.callback_url = surroundings_.callback_url(run.pending);
     if (!surroundings_.now) return call;
@@ -270,18 +285,18 @@ void AgentEffects::run_tool(SessionId session, EffectId id, std::string agent, R
 
 void AgentEffects::run_on_worker(Tool const& tool, Key key, RunTool run, ToolCall call,
                                  port::Outcome done) {
-    // Written on the worker thread, then read on the loop.
-    auto const result = std::make_shared<ToolResult>(Failed{"too many tools wait for a worker"});
-    auto job = [&tool, pin = registry_.pin(), call = std::move(call), result](
-                   std::stop_token stop) { *result = run_guarded(tool, call, std::move(stop)); };
-    auto finished = [this, key, run = std::move(run), result,
+    auto const worked = std::make_shared<Worked>();
+    auto const stopped = std::make_shared<bool>(false);
+    auto job = [&tool, pin = registry_.pin(), call = std::move(call),
+                worked](std::stop_token stop) { work(tool, call, std::move(stop), *worked); };
+    auto finished = [this, key, run = std::move(run), worked, stopped,
                      done = std::move(done)](bool) mutable {
-        running_.erase(key);
-        done(outcome_of(run, with_agent(registry_, std::move(*result))));
+        if (*stopped && !worked->begun) return;
+        if (!*stopped) running_.erase(key);
+        done(outcome_of(run, with_agent(registry_, std::move(worked->result))));
     };
-    running_[key] = [source = workers_.run(std::move(job), std::move(finished))]() mutable {
-        source.request_stop();
-    };
+    auto source = workers_.run(std::move(job), std::move(finished));
+    keep(key, stopped, [source]() mutable { source.request_stop(); });
 }
 
 void AgentEffects::start_on_loop(Tool const& tool, Key key, RunTool run, ToolCall call,

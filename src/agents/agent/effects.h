@@ -14,6 +14,7 @@ struct Surroundings {
     std::function<std::string(PendingId const&)> callback_url = {};
     std::function<Time()> now = {};
     session::TraceRules tracing = {};
+    MayStart::Make may_start = {};
 };
 
 class AgentEffects final : public port::Effects, public port::AgentTerms {
@@ -23,7 +24,7 @@ public:
         : registry_(registry),
           workers_(workers),
           surroundings_(std::move(surroundings)),
-          models_(registry, surroundings_.now, surroundings_.tracing) {}
+          models_(registry, surroundings_.now, surroundings_.tracing, surroundings_.may_start) {}
 
     [[nodiscard]] bool computes(std::string const& agent) const override;
     [[nodiscard]] session::Command::Body compute(port::ModelRequest request) const override;

@@ -285,6 +285,7 @@ TEST_F(EffectsTest, StoppedTool_SeesStop_OthersDoNot) {
     bool first = false;
     bool second = false;
     add("one", [&](ToolCall const&, std::stop_token stop) -> ToolResult {
+        effects.stop(pending.session, {7, 1});
         first = stop.stop_requested();
         return Done{};
     });
@@ -294,7 +295,6 @@ TEST_F(EffectsTest, StoppedTool_SeesStop_OthersDoNot) {
     });
     start("one", {7, 1});
     start("two", {7, 2});
-    effects.stop(pending.session, {7, 1});
     effects.stop(pending.session, {99, 1});  // unknown: nothing happens
     workers.work();
     workers.work();
@@ -302,6 +302,46 @@ TEST_F(EffectsTest, StoppedTool_SeesStop_OthersDoNot) {
     EXPECT_FALSE(second);
     effects.stop(pending.session, {7, 1});  // it has ended
     EXPECT_EQ(outcomes.size(), 2U);
+}
+
+TEST_F(EffectsTest, ToolStoppedBeforeItsThread_DoesNotRunAndHasNoOutcome) {
+    int runs = 0;
+    add("counts", [&](ToolCall const&, std::stop_token const&) -> ToolResult {
+        ++runs;
+        return Done{};
+    });
+    start("counts");
+    effects.stop(pending.session, {7, 1});
+    start("counts");  // the same effect, after a fall of the store
+    workers.work();
+    EXPECT_EQ(runs, 0);
+    EXPECT_TRUE(outcomes.empty());
+    workers.work();
+    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(outcomes.size(), 1U);
+}
+
+// The process may have been declared dead while the tool waited for a thread.
+TEST_F(EffectsTest, ToolThatMustNotStartAnyMore_DoesNotRunAndIsTriedAgain) {
+    bool may = true;
+    AgentEffects waiting(registry, workers,
+                         {.may_start = [&may] { return [&may] { return may; }; }});
+    int runs = 0;
+    add("counts", [&](ToolCall const&, std::stop_token const&) -> ToolResult {
+        ++runs;
+        return Done{};
+    });
+    for (bool const later : {false, true}) {
+        may = true;
+        RunTool run{pending, 1, "counts", Json::trusted("{}"), {}};
+        waiting.run_tool(pending.session, {7, 1}, "demo", std::move(run), take());
+        may = later;
+        workers.work();
+    }
+    EXPECT_EQ(runs, 1);
+    ASSERT_EQ(outcomes.size(), 2U);
+    EXPECT_TRUE(std::get<Failed>(outcome().what).nothing_done);
+    EXPECT_TRUE(std::holds_alternative<Done>(std::get<ToolOutcome>(outcomes[1]).what));
 }
 
 TEST_F(EffectsTest, GateDecision_IsItsOutcome) {

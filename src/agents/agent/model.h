@@ -8,9 +8,11 @@
 #include "session/vocabulary.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -52,6 +54,30 @@ struct ToolDeclaration {
 
 using ToolDeclarations = std::vector<ToolDeclaration>;
 
+// Whether what was started and has waited since, for a thread, a connection or a free place, may
+// still begin. A process whose heartbeats fail begins nothing: another one may do its work by then.
+class MayStart {
+public:
+    // Asked on any thread.
+    using Ask = std::function<bool()>;
+    // Called on the loop, at the start.
+    using Make = std::function<Ask()>;
+
+    MayStart() = default;  // always
+    explicit MayStart(Make const& make) : ask_(make ? make() : Ask()) {}
+
+    [[nodiscard]] bool still() const { return !ask_ || ask_(); }
+    // May be empty.
+    [[nodiscard]] Ask const& ask() const { return ask_; }
+
+    // Why it did not begin.
+    static constexpr std::string_view refusal =
+        "it has waited, and the server lost its connection to the store meanwhile";
+
+private:
+    Ask ask_;
+};
+
 // A request to a model.
 struct Question {
     session::ModelView view;
@@ -61,6 +87,7 @@ struct Question {
     SessionId session = {};
     std::string agent = {};
     session::TraceHeaders trace = {};  // to pass on
+    MayStart may_start = {};
 
     [[nodiscard]] ToolDeclarations const& tools() const {
         static ToolDeclarations const none;

@@ -64,7 +64,7 @@ void ModelRequests::ask(Agent const& agent, port::ModelRequest request,
     stop(key.first, key.second);
     auto const entry = std::make_shared<Request>(Request{key, &agent, registry_.pin(), request.ask,
                                                          std::move(request.view), std::move(delta),
-                                                         std::move(done)});
+                                                         std::move(done), MayStart(may_start_)});
     requests_.emplace(key, entry);
     lines_[agent.model.get()].waiting.push_back(entry);
     begin_waiting(*agent.model);
@@ -111,8 +111,16 @@ void ModelRequests::begin_waiting(Model& model) {
     while (!line.waiting.empty() && line.running < most) {
         RequestPtr const next = std::move(line.waiting.front());
         line.waiting.pop_front();
-        begin(next);
+        next->may_start.still() ? begin(next) : refuse(next);
     }
+}
+
+void ModelRequests::refuse(RequestPtr const& request) {
+    end(request);
+    Trouble const trouble{"model_failed",
+                          "the model was not asked: " + std::string(MayStart::refusal)};
+    request->done(
+        body_of(registry_, *request->agent, request->ask, ModelTrouble{trouble, true, {}}));
 }
 
 void ModelRequests::begin(RequestPtr const& request) {
@@ -139,7 +147,8 @@ Question ModelRequests::question_for(Request& request) const {
             registry_.declarations(*request.agent),
             request.key.first,
             request.agent->id,
-            passed_on(tracing_, request.key.first, request.ask)};
+            passed_on(tracing_, request.key.first, request.ask),
+            request.may_start};
 }
 
 void ModelRequests::finish(RequestPtr const& request, ModelOutcome outcome) {

@@ -1,6 +1,6 @@
 #pragma once
 // The running and waiting requests to models. Each model runs at most `concurrency` requests at
-// once; the others wait, oldest first.
+// once; the others wait, oldest first. One that must not begin any more fails, to be tried again.
 
 #include "agent/tool.h"
 #include "port/meter.h"
@@ -16,8 +16,11 @@ class ModelRequests {
 public:
     // `registry` outlives this. Without `now`, requests have no times. Runs on the loop.
     explicit ModelRequests(Registry const& registry, std::function<Time()> now = {},
-                           session::TraceRules tracing = {})
-        : registry_(registry), now_(std::move(now)), tracing_(tracing) {}
+                           session::TraceRules tracing = {}, MayStart::Make may_start = {})
+        : registry_(registry),
+          now_(std::move(now)),
+          tracing_(tracing),
+          may_start_(std::move(may_start)) {}
     ~ModelRequests();  // stops all requests
     ModelRequests(ModelRequests const&) = delete;
     ModelRequests& operator=(ModelRequests const&) = delete;
@@ -50,6 +53,7 @@ private:
         session::ModelView view;  // empty once the request has started
         port::Fn<void(port::Delta)> delta;
         port::Outcome done;
+        MayStart may_start;
         Model::Stop stop = {};
         std::optional<Time> begun = {};
         bool running = false;
@@ -64,6 +68,7 @@ private:
 
     void begin_waiting(Model& model);
     void begin(RequestPtr const& request);
+    void refuse(RequestPtr const& request);
     void finish(RequestPtr const& request, ModelOutcome outcome);
     void end(RequestPtr const& request);
     [[nodiscard]] Question question_for(Request& request) const;
@@ -71,6 +76,7 @@ private:
     Registry const& registry_;
     std::function<Time()> now_;
     session::TraceRules tracing_;
+    MayStart::Make may_start_;
     std::map<Key, RequestPtr> requests_;
     std::map<Model const*, Line> lines_;
 };

@@ -91,6 +91,26 @@ TEST_F(ModelRequestsTest, Question_HasInstructionsAndToolsOfTheAgent) {
     EXPECT_EQ(question.tools()[0].schema, registry.tool("deploy")->schema);
 }
 
+TEST_F(ModelRequestsTest, RequestThatMustNotBeginAnyMore_IsTriedAgain) {
+    bool may = true;
+    ModelRequests some(registry, {}, {}, [&may] { return [&may] { return may; }; });
+    std::vector<std::string> ended;
+    for (std::uint32_t n = 1; n <= 4; ++n) {
+        port::ModelRequest request{session(n), "ops", {1, 2, 3, 4, 0}, {}, {n, 0}};
+        some.ask(*registry.agent("ops"), std::move(request), {}, [&ended](Command::Body body) {
+            auto const* const failure = std::get_if<ModelFailure>(&body);
+            ended.emplace_back(!failure ? "reply" : failure->may_retry ? "again" : "failure");
+        });
+    }
+    ASSERT_EQ(model->received.size(), 2U);
+    may = false;
+    model->received[0].done(Reply{});
+    EXPECT_THAT(ended, ElementsAre("reply", "again", "again"));
+    EXPECT_EQ(model->received.size(), 2U);
+    EXPECT_EQ(some.waiting(*model), 0U);
+    EXPECT_EQ(some.running(*model), 1U);
+}
+
 TEST_F(ModelRequestsTest, Reply_NamesItsRequest) {
     ask(1);
     model->received[0].delta({port::Delta::Kind::text, "so"});

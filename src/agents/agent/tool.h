@@ -35,6 +35,7 @@ struct ToolCall {
     std::string agent = {};
     TurnNo turn = 0;
     session::TraceHeaders trace = {};  // to pass on
+    MayStart may_start = {};
 
     [[nodiscard]] SessionId session_id() const { return pending.session; }
     [[nodiscard]] std::string call_id() const { return "call_" + std::to_string(pending.call); }
@@ -70,12 +71,14 @@ struct Tool {
     Json definition = {};
     // Set for a tool that only registers a call: the pause that a call makes at once. Pure.
     std::function<session::PauseTerms(Json const& input)> registers = {};
-    // Runs on a worker thread; may block; should end soon after a stop request. REQUIRED unless
-    // `registers` or `start` is set.
+    // Runs on a worker thread; may block; should end soon after a stop request. A call that must
+    // not begin any more, or was stopped before, does not run. REQUIRED unless `registers` or
+    // `start` is set.
     std::function<ToolResult(ToolCall const&, std::stop_token)> run = {};
     // The asynchronous form, for tools that wait for sockets or pipes. Runs on the loop; must not
     // block. `done` is called once, on the loop, perhaps before start() returns, and never after
-    // the stop.
+    // the stop. A call that waits before it does anything asks `may_start` when it begins; if it
+    // must not, its outcome is Failed with `nothing_done`.
     std::function<StopTool(ToolCall call, port::Fn<void(ToolResult)> done)> start = {};
     // Set for a tool whose pauses have `poll_every`: asks whether the result exists. Must not block
     // and has no effects; otherwise like `start`.

@@ -108,6 +108,7 @@ port::ProcessSpec spec_of(CommandTool const& tool, agent::ToolCall const& call) 
     spec.input = std::string(call.input.text()) + "\n";
     spec.time_limit = tool.declared.time_limit;
     spec.output_max = limits::artifact_bytes_max;
+    spec.may_start = call.may_start.ask();
     // The result may come from a job that the program has started and left running.
     if (tool.declared.later) spec.may_leave_behind = says_later;
     return spec;

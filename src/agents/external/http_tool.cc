@@ -78,6 +78,7 @@ port::HttpRequest request_of(HttpTool const& tool, std::string url, agent::ToolC
     sign(request, tool, call.idempotency_key(), now);
     limit_to(request, tool.declared.time_limit);
     request.send_once = tool.declared.crash != CrashPolicy::retry;
+    request.may_start = call.may_start.ask();
     return request;
 }
 

@@ -45,6 +45,17 @@ TEST_F(ConnectionTest, Call_BeforeItIsReady_WaitsForIt) {
     EXPECT_EQ(results.size(), 1U);
 }
 
+TEST_F(ConnectionTest, CallThatMustNotStartAnyMore_IsNotSentWhenItIsReady) {
+    connection.start();
+    auto const stop = call();
+    may_start = false;
+    processes.answer("initialize", R"({"protocolVersion":"2025-11-25"})");
+    processes.answer("tools/list", tools_a);
+    ASSERT_EQ(results.size(), 1U);
+    EXPECT_TRUE(results[0].starts_with("failed: MCP server 's': the call was not sent"));
+    EXPECT_FALSE(processes.newest().lines.back().contains("tools/call"));
+}
+
 TEST_F(ConnectionTest, Server_ThatHangs_IsNamedAndTriedAgain) {
     connection.start();
     auto const stop = call();

@@ -134,6 +134,7 @@ agent::Model::Stop HttpModel::ask(agent::Question question, port::Fn<void(port::
     if (!question.trace.parent.empty())
         sent.headers.push_back({"traceparent", question.trace.parent});
     if (!question.trace.state.empty()) sent.headers.push_back({"tracestate", question.trace.state});
+    sent.may_start = question.may_start.ask();
     asking->id = http_.start(std::move(sent), std::move(callbacks));
     return [&http = http_, id = asking->id] { http.cancel(id); };
 }

@@ -5,6 +5,7 @@
 #include "port/world.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,9 @@ struct HttpRequest {
     // A kept connection may be closed by the peer; a request without a response on it is sent again
     // on a new one. True: never; it fails as `lost`.
     bool send_once = false;
+    // Asked on any thread when the request leaves the queue. False: it is not sent, and fails as
+    // `overloaded`. Empty: it is always sent.
+    std::function<bool()> may_start = {};
 };
 
 struct HttpHead {
@@ -52,7 +56,7 @@ struct HttpFailure {
     enum class Kind : std::uint8_t {
         bad_request,  // invalid URL, method or header
         forbidden,    // public_only, and the address is not public
-        overloaded,   // too many requests are queued
+        overloaded,   // too many requests are queued, or it was queued until it must not be sent
         no_route,     // name not found, connection refused, or connect_limit
         tls,          // the peer could not be authenticated
         lost,         // the connection ended, or the response was not HTTP

@@ -23,8 +23,8 @@ public:
     [[nodiscard]] virtual bool alone() const = 0;
     // Returns true if the process of this epoch was declared dead: its appends are refused.
     [[nodiscard]] virtual bool gone(Epoch epoch) const = 0;
-    // Returns true if the process of this epoch was at work at the newest heartbeat. One that
-    // joined since then is neither at work nor gone.
+    // Returns true if the process of this epoch was at work at the newest heartbeat, or may have
+    // joined since then.
     [[nodiscard]] virtual bool works(Epoch epoch) const = 0;
     // Returns true if effects may start: the others cannot declare this process dead yet.
     [[nodiscard]] virtual bool may_start() const = 0;

@@ -4,6 +4,7 @@
 #include "port/world.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,9 @@ struct ProcessSpec {
     // Set for interactive processes: output is passed on as it comes and not stored; input stays
     // open for write(). Called on the loop; must not stop the process.
     std::function<void(std::string_view)> on_output = {};
+    // Asked on the loop when a process that waited for a place has one. False: it is not started,
+    // and may be tried again. Empty: it is always started.
+    std::function<bool()> may_start = {};
 };
 
 // Each child leads its own session and process group, gets only the descriptors 0 to 3, and leaves

@@ -18,6 +18,8 @@ std::vector<Membership::Node> Membership::arrived(Epoch me, Duration sent, Durat
         newest_ = std::max(newest_, node.epoch);
         if (!node.draining) sharing_.push_back(node.epoch);
     }
+    ++answers_;
+    unknown_.erase(unknown_.begin(), unknown_.upper_bound(newest_));
     std::ranges::sort(sharing_);
     std::erase_if(seen_, [&](auto const& entry) { return !known_.contains(entry.first); });
     std::vector<Node> silent;
@@ -31,6 +33,13 @@ bool Membership::is_silent(Node const& other, Duration now) {
     Seen& seen = entry->second;
     if (seen.counter != other.counter) seen = {other.counter, now};
     return now - seen.since >= gone_after && now - unbroken_since_ >= gone_after;
+}
+
+// The next answer may be to a heartbeat that was sent before the question.
+bool Membership::may_be_new(Epoch epoch) const {
+    if (unknown_.size() >= unknown_max && !unknown_.contains(epoch)) return false;
+    auto const [asked, first] = unknown_.try_emplace(epoch, answers_);
+    return answers_ < asked->second + 2;
 }
 
 void Membership::rejoined() {

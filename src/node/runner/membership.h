@@ -7,6 +7,7 @@
 #include <dormouse/time.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -49,8 +50,12 @@ public:
     [[nodiscard]] bool gone(Epoch epoch) const {
         return !known_.contains(epoch) && epoch <= newest_;
     }
-    // Returns true if the process of this epoch was in the table at the newest heartbeat.
-    [[nodiscard]] bool works(Epoch epoch) const { return known_.contains(epoch); }
+    // Returns true if the process of this epoch was in the table at the newest heartbeat, or may
+    // have joined since then. An epoch that no table has had, as in a session of another store, is
+    // believed until a heartbeat has an answer that was sent after the first question.
+    [[nodiscard]] bool works(Epoch epoch) const {
+        return known_.contains(epoch) || (epoch > newest_ && may_be_new(epoch));
+    }
     // Returns true if `me` handles the due work of this session number: the processes share it by
     // number. Overdue work is handled by any process.
     [[nodiscard]] bool has_share(Epoch me, std::uint64_t number) const;
@@ -63,7 +68,10 @@ private:
         Duration since{0};  // the counter has not changed since
     };
 
+    static constexpr std::size_t unknown_max = 1'000;
+
     [[nodiscard]] bool is_silent(Node const& other, Duration now);
+    [[nodiscard]] bool may_be_new(Epoch epoch) const;
 
     std::optional<Duration> sent_;  // the newest heartbeat with an answer
     Duration unbroken_since_{0};    // own heartbeats have had answers since, without a gap
@@ -71,6 +79,9 @@ private:
     std::set<Epoch> known_;         // in the table at the newest heartbeat
     std::vector<Epoch> sharing_;    // of these, the ones that take a share, in order
     Epoch newest_ = 0;              // of all that were ever in the table
+    std::uint64_t answers_ = 0;     // to heartbeats
+    // Epochs above `newest_` that works() was asked for, with `answers_` at the first question.
+    mutable std::map<Epoch, std::uint64_t> unknown_;
 };
 
 }  // namespace dormouse::runner

@@ -66,6 +66,29 @@ TEST_F(MembershipTest, ProcessThatJoinedLater_IsNotGone) {
     EXPECT_TRUE(members.gone(6));
 }
 
+// It may hold a question of a session that this process has read before the heartbeat.
+TEST_F(MembershipTest, ProcessThatJoinedLater_WorksUnlessAHeartbeatShowsOtherwise) {
+    beat({{4, 1}, {5, 1}});
+    EXPECT_TRUE(members.works(6));
+    EXPECT_FALSE(members.works(3)) << "an earlier one that is not in the table";
+    beat({{4, 2}, {5, 2}});
+    EXPECT_TRUE(members.works(6)) << "the heartbeat may have been sent before the question";
+    beat({{4, 3}, {5, 3}, {6, 1}});
+    EXPECT_TRUE(members.works(6));
+    beat({{4, 4}, {5, 4}});
+    EXPECT_FALSE(members.works(6));
+}
+
+TEST_F(MembershipTest, EpochThatNoTableHas_SoonCountsAsForeign) {
+    beat({{5, 1}});
+    EXPECT_TRUE(members.works(1'000));
+    beat({{5, 2}});
+    beat({{5, 3}});
+    EXPECT_FALSE(members.works(1'000));
+    beat({{5, 4}, {1'000, 1}});
+    EXPECT_TRUE(members.works(1'000)) << "it has joined now";
+}
+
 TEST_F(MembershipTest, Rejoined_BeginsToWatchAgain) {
     for (std::uint64_t own = 1; own <= 5; ++own) beat({{4, 9}, {5, own}});
     members.rejoined();

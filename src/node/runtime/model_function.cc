@@ -103,7 +103,10 @@ public:
         auto asked = question_of(question, question.session, question.agent);
         on_worker<ModelAnswer>(
             workers_, run, Errors::by_code,
-            [this, run, asked = std::move(asked)](std::stop_token stop) {
+            [this, run, asked = std::move(asked),
+             may_start = question.may_start](std::stop_token stop) -> Result<ModelAnswer> {
+                if (!may_start.still())
+                    return fail(Code::store_unavailable, std::string(agent::MayStart::refusal));
                 return function_(asked, speaker(run), std::move(stop));
             },
             [run](ModelAnswer const& answer) { take_answer(run, answer); });

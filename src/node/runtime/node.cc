@@ -41,7 +41,10 @@ Node::Node(NodeServices& outside, OpenedStore opened, Settings settings)
               {[this](PendingId const& pending) {
                    return attached ? attached->callback_url(pending) : std::string();
                },
-               [this] { return services.clock.now(); }, settings.runner.tracing}),
+               [this] { return services.clock.now(); }, settings.runner.tracing,
+               [this] {
+                   return shared ? shared->nodes.start_permission() : owner.start_permission();
+               }}),
       shared(shared_store ? std::make_unique<Shared>(*this) : nullptr),
       nodes(shared ? static_cast<port::Nodes&>(shared->nodes) : owner),
       runner({services.loop, services.clock, services.entropy, journal, nodes, counted_effects,

@@ -296,6 +296,10 @@ void Calls::ready() {
 
 void Calls::send(Number number) {
     Call& call = calls_.at(number);
+    if (!call.what.may_start.still())
+        return finish(number, agent::Failed{requests_.named("the call was not sent: " +
+                                                            std::string(agent::MayStart::refusal)),
+                                            true});
     ForeignTool const* const tool = requests_.tool(call.what.tool);
     bool const as_task = tool && tool->as_task && requests_.abilities().task_on_request;
     Json const params = params_of(call.what, as_task, settings_.task_limit);

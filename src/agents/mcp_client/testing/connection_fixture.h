@@ -67,6 +67,7 @@ protected:
         what.tool = tool;
         what.decision = decision;
         what.state = state;
+        what.may_start = agent::MayStart([this] { return [this] { return may_start; }; });
         return connection.calls().start(std::move(what), [this](agent::ToolResult const& result) {
             results.push_back(words_of(result));
         });
@@ -134,6 +135,7 @@ protected:
     port::Fn<void(agent::ModelOutcome)> model_done;
     int models_stopped = 0;
     Epoch holder = 0;  // of this process
+    bool may_start = true;
     std::vector<std::size_t> lists;
     std::vector<std::string> warnings, results, reports;
     int settled = 0;

@@ -115,6 +115,11 @@ private:
         while (!waiting_.empty() && transfers_.under_way() < active_max_) {
             Start start = std::move(waiting_.front());
             waiting_.pop_front();
+            if (start.request.may_start && !start.request.may_start()) {
+                finish(start.id, HttpFailure{HttpFailure::Kind::overloaded,
+                                             "it was queued until it must not be sent", false});
+                continue;
+            }
             transfers_.start(start.id, std::move(start.request), callbacks_of(start.id));
         }
     }

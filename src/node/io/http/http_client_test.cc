@@ -188,6 +188,18 @@ TEST_F(HttpClient, PublicOnly_AddressOfThisMachine_NothingConnected) {
     EXPECT_EQ(connections, 0);
 }
 
+TEST_F(HttpClient, QueuedRequestThatMustNotStartAnyMore_IsNotSent) {
+    std::atomic<int> connections = 0;
+    PeerServer const server([&](Peer& peer) {
+        ++connections;
+        peer.wait_for_close();
+    });
+    auto const failure = failure_of({.url = server.url(), .may_start = [] { return false; }});
+    EXPECT_EQ(failure.kind, HttpFailure::Kind::overloaded) << failure.reason;
+    EXPECT_FALSE(failure.sent);
+    EXPECT_EQ(connections, 0);
+}
+
 TEST_F(HttpClient, PublicOnly_KeptConnectionToThisMachine_NotReused) {
     std::atomic<int> requests = 0;
     PeerServer const server([&](Peer& peer) {

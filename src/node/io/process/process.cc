@@ -380,7 +380,10 @@ void ProcessHost::take_waiting() {
     if (next == waiting_.end()) return;
     Waiting taken = std::move(*next);
     waiting_.erase(next);
-    launch(taken.number, std::move(taken.spec), std::move(taken.done));
+    bool const may = !taken.spec.may_start || taken.spec.may_start();
+    if (may) return launch(taken.number, std::move(taken.spec), std::move(taken.done));
+    refuse(EAGAIN, std::move(taken.done));
+    take_waiting();
 }
 
 void ProcessHost::give_up_waiting(Number number, bool reports) {

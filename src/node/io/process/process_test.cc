@@ -392,6 +392,25 @@ TEST_F(ProcessTest, NoCapacity_LongestIdleGivesWay) {
     EXPECT_EQ(small.running(), 3U) << "and the waiting program runs";
 }
 
+TEST_F(ProcessTest, WaitingProgramThatMustNotStartAnyMore_IsRefusedForNow) {
+    ProcessHost small(loop, {.running = 4, .shared = 2, .share = 1});
+    auto const idle = small.start(talking("a"), [](ProcessEnd const&) {});
+    small.rest(idle, [&] { small.end(idle); });
+    ProcessSpec spec = talking("a");
+    int asked = 0;
+    spec.may_start = [&asked] { return ++asked == 0; };
+    ProcessEnd end;
+    (void)small.start(std::move(spec), [&](ProcessEnd one) {
+        end = std::move(one);
+        loop.stop();
+    });
+    loop.run();
+    EXPECT_EQ(asked, 1);
+    EXPECT_EQ(end.how, How::not_started);
+    EXPECT_TRUE(end.try_again);
+    EXPECT_EQ(small.running(), 0U);
+}
+
 TEST_F(ProcessTest, ManyAtOnce_EachGetsItsOwnOutput) {
     int ended = 0;
     for (int i = 0; i < 50; ++i) {

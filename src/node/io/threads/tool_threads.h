@@ -23,7 +23,7 @@ class ToolJob {
 public:
     explicit ToolJob(std::stop_source source) : source_(std::move(source)) {}
     // Requests the stop of the job's token. A job that has not begun still runs, so that its
-    // outcome is reported.
+    // outcome is reported: what must not begin after a stop looks at the token first.
     void cancel() { source_.request_stop(); }
 
 private:

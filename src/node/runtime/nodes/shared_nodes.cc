@@ -76,6 +76,7 @@ void SharedNodes::answered(Epoch epoch, Duration sent, Result<HeartbeatReply> re
     if (epoch != self_.epoch) return;
     if (!beat.taken) {
         members_.fenced();
+        permission_.end();
         return listener_.fenced();
     }
     table_ = beat.nodes;
@@ -85,6 +86,7 @@ void SharedNodes::answered(Epoch epoch, Duration sent, Result<HeartbeatReply> re
         auto const row = std::ranges::find(table_, unresponsive.epoch, &port::NodeRow::epoch);
         if (row != table_.end()) remove(*row);
     }
+    permission_.extend(sent + Membership::start_limit);
     listener_.on_heartbeat(beat);
 }
 
@@ -112,6 +114,7 @@ void SharedNodes::rejoin(port::Fn<void()> done) {
         }
         self_.epoch = *joined;
         members_.rejoined();
+        permission_.end();
         ++fenced_;
         done();
     };

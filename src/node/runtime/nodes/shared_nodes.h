@@ -10,6 +10,7 @@
 #include "runner/membership.h"
 #include "runner/store_clock.h"
 #include "runtime/nodes/sole_owner.h"
+#include "runtime/nodes/start_permission.h"
 
 #include <functional>
 #include <optional>
@@ -66,7 +67,9 @@ public:
     [[nodiscard]] bool alone() const override { return false; }
     [[nodiscard]] bool gone(Epoch epoch) const override { return members_.gone(epoch); }
     [[nodiscard]] bool works(Epoch epoch) const override { return members_.works(epoch); }
-    [[nodiscard]] bool may_start() const override { return !held_ && members_.may_start(clock_()); }
+    [[nodiscard]] bool may_start() const override { return !held_ && permission_.holds(); }
+    // Returns a function for any thread: may an effect that is started now still begin?
+    [[nodiscard]] std::function<bool()> start_permission() const { return permission_.given(); }
     [[nodiscard]] bool has_share(std::uint64_t number) const override {
         return members_.has_share(self_.epoch, number);
     }
@@ -112,6 +115,7 @@ private:
     port::SharedStore::Self self_;
     Listener listener_ = {};
     runner::Membership members_;
+    StartPermission permission_{clock_};
     runner::StoreClock store_clock_;
     std::vector<port::NodeRow> table_;
     std::optional<Error> refusal_ = {};

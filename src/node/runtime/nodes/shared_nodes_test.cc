@@ -181,6 +181,34 @@ TEST_F(SharedNodesTest, StoreAway_NothingStartsAndNobodyIsRemoved) {
     EXPECT_EQ(fenced, 0);
 }
 
+// A tool that waits for a thread is started before the heartbeats fail, and begins later.
+TEST_F(SharedNodesTest, Permission_CountsFromTheNewestHeartbeat) {
+    EXPECT_FALSE(nodes.start_permission()());
+    start();
+    auto const permission = nodes.start_permission();
+    pass(60);
+    EXPECT_TRUE(permission());
+    store.away = true;
+    pass(4);
+    EXPECT_FALSE(permission());
+    store.away = false;
+    pass(2);
+    EXPECT_TRUE(permission()) << "nobody has declared this process dead";
+}
+
+TEST_F(SharedNodesTest, Permission_OfAnEarlierEpoch_IsOver) {
+    start();
+    auto const permission = nodes.start_permission();
+    store.table.erase(7);
+    pass(1);
+    EXPECT_FALSE(permission());
+    nodes.rejoin([] {});
+    pass(2);
+    EXPECT_TRUE(nodes.may_start());
+    EXPECT_TRUE(nodes.start_permission()());
+    EXPECT_FALSE(permission());
+}
+
 TEST_F(SharedNodesTest, RemovedByTheOthers_JoinsAgainUnderANewEpoch) {
     start();
     store.table.erase(7);

@@ -14,7 +14,7 @@ constexpr Duration trust{4'000};  // how long a good answer counts
 void SoleOwner::start(std::function<void()> lost) {
     lost_ = std::move(lost);
     if (!ask_) return;
-    confirmed_ = clock_();  // opened just now
+    permission_.extend(clock_() + trust);  // opened just now
     ask();
 }
 
@@ -24,16 +24,15 @@ void SoleOwner::ask() {
 }
 
 void SoleOwner::answered(Duration sent, Result<void> const& answer) {
-    if (answer) confirmed_ = sent;
+    if (answer) permission_.extend(sent + trust);
     if (!answer && answer.error().code == Code::wrong_state) return report();
     loop_.after(ask_every, scope_.guard([this] { ask(); }));
 }
 
-bool SoleOwner::may_start() const { return !held_ && (!ask_ || clock_() - confirmed_ < trust); }
-
 void SoleOwner::rejoin(port::Fn<void()> /*done*/) { report(); }
 
 void SoleOwner::report() {
+    permission_.end();
     if (!std::exchange(reported_, true) && lost_) lost_();
 }
 

@@ -5,6 +5,7 @@
 #include "io/clock.h"
 #include "port/nodes.h"
 #include "port/world.h"
+#include "runtime/nodes/start_permission.h"
 
 #include <functional>
 
@@ -19,7 +20,9 @@ public:
     // `loop` outlives this. Without `ask`, no other process can take the store over.
     SoleOwner(port::Loop& loop, Epoch epoch, Ask ask,
               std::function<Duration()> clock = io::boot_time)
-        : loop_(loop), epoch_(epoch), ask_(std::move(ask)), clock_(std::move(clock)) {}
+        : loop_(loop), epoch_(epoch), ask_(std::move(ask)), clock_(std::move(clock)) {
+        if (!ask_) permission_.extend(Duration::max());
+    }
 
     // Begins to ask. `lost` is called once, when another process has taken over: nothing can be
     // written any more.
@@ -37,7 +40,9 @@ public:
     [[nodiscard]] bool works(Epoch epoch) const override { return epoch == epoch_; }
     // Returns false while the copy is held, and after a while without a reply of the store: another
     // process may own it by then.
-    [[nodiscard]] bool may_start() const override;
+    [[nodiscard]] bool may_start() const override { return !held_ && permission_.holds(); }
+    // As SharedNodes::start_permission().
+    [[nodiscard]] std::function<bool()> start_permission() const { return permission_.given(); }
     [[nodiscard]] bool has_share(std::uint64_t /*number*/) const override { return true; }
     [[nodiscard]] bool leads() const override { return !held_; }
     [[nodiscard]] bool held() const override { return held_; }
@@ -54,7 +59,7 @@ private:
     std::string const name_ = {};
     Ask const ask_;
     std::function<Duration()> const clock_;
-    Duration confirmed_{};  // when the newest question with a good answer was sent
+    StartPermission permission_{clock_};
     std::function<void()> lost_ = {};
     bool reported_ = false;
     bool held_ = false;

@@ -89,8 +89,11 @@ TEST_F(SoleOwnerTest, WithoutAGoodAnswer_EffectsDoNotStart) {
 
 TEST_F(SoleOwnerTest, StoreTakenOver_IsReportedOnce) {
     owner_.start([this] { ++lost_; });
+    auto const permission = owner_.start_permission();
+    EXPECT_TRUE(permission());
     owner_.rejoin([] { FAIL() << "it takes no part again"; });
     EXPECT_EQ(lost_, 1);
+    EXPECT_FALSE(permission());
     answer(taken());
     EXPECT_EQ(lost_, 1);
     pass(Duration(60'000));
