@@ -197,8 +197,8 @@ Telemetry::Telemetry(config::Config const& config, runtime::NodeServices& servic
       measures_(measure_exporter(config, services, resource)) {}
 
 void Telemetry::attach_to(serve::ServingSettings& settings) {
-    settings.recorded = [this](session::State const& state, auto const& records) {
-        tracer_.appended(state, records);
+    settings.recorded = [this](runner::Lane const& lane, auto const& records) {
+        tracer_.appended(lane.state(), records, lane.recent());
     };
     settings.exports = [this] { return std::optional(exporter_.status()); };
     if (measures_) {

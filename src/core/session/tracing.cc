@@ -1,10 +1,10 @@
 #include "session/tracing.h"
 
-#include "base/crypto/sha256.h"
-#include "base/text/append.h"
-#include "base/text/text.h"
+#include "base/crypto/siphash.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <initializer_list>
 #include <span>
 #include <vector>
@@ -37,23 +37,42 @@ bool is_zero(std::span<std::uint8_t const> bytes) {
     return std::ranges::all_of(bytes, [](std::uint8_t byte) { return byte == 0; });
 }
 
+// What an id is derived for. The values are part of the ids: a server that continues a turn must
+// derive the same.
+enum class IdKind : std::uint8_t { trace = 1, turn, resumed, model, tool, delivery, sent };
+
+void put_number(std::uint64_t number, std::uint8_t* to) {
+    if constexpr (std::endian::native == std::endian::little) number = __builtin_bswap64(number);
+    std::memcpy(to, &number, sizeof number);
+}
+
+// The id of the session is the key: who sees ids of spans does not learn it.
+std::uint64_t id_hash(IdKind kind, std::size_t part, SessionId const& session,
+                      std::initializer_list<std::uint64_t> numbers) {
+    SipHash out(session.bytes);
+    out.add(static_cast<std::uint64_t>(kind) << 8U | part);
+    for (std::uint64_t const number : numbers) out.add(number);
+    return out.finish();
+}
+
 // Never all zero, which would mean "none".
 template <class Id>
-Id derived(std::string_view kind, SessionId const& session,
-           std::initializer_list<std::uint64_t> numbers) {
-    std::string name;
-    name.reserve(128);
-    name.append("dormouse ").append(kind).append(" ses_");
-    append_base64url(name, session.bytes);
-    for (std::uint64_t const number : numbers) {
-        name += ' ';
-        append_number(name, number);
-    }
-    Sha256 const digest = sha256(name);
+Id derived(IdKind kind, SessionId const& session, std::initializer_list<std::uint64_t> numbers) {
     Id out;
-    std::ranges::copy(std::span(digest).first(out.size()), out.begin());
+    for (std::size_t part = 0; part < out.size() / 8; ++part)
+        put_number(id_hash(kind, part, session, numbers), out.data() + 8 * part);
     if (is_zero(out)) out.back() = 1;
     return out;
+}
+
+// Two digits for each byte; returns where they end.
+char* put_hex(std::span<std::uint8_t const> bytes, char* to) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    for (std::uint8_t const byte : bytes) {
+        *to++ = digits[byte >> 4U];
+        *to++ = digits[byte & 0xFU];
+    }
+    return to;
 }
 
 // Decides by the last bytes of the id, so that all processes decide the same.
@@ -120,7 +139,15 @@ std::optional<TraceContext> parse_traceparent(std::string_view value) {
 }
 
 std::string text(TraceContext const& context) {
-    return "00-" + hex(context.trace) + "-" + hex(context.span) + (context.sampled ? "-01" : "-00");
+    std::string out(version_00_bytes, '0');
+    char* at = out.data() + 2;
+    *at++ = '-';
+    at = put_hex(context.trace, at);
+    *at++ = '-';
+    at = put_hex(context.span, at);
+    *at = '-';
+    out.back() = context.sampled ? '1' : '0';
+    return out;
 }
 
 std::string checked_tracestate(std::string_view value) {
@@ -155,35 +182,35 @@ TraceContext trace_of_turn(TraceRules const& rules, SessionId const& session, Tu
                            std::string_view received) {
     if (auto const context = parse_traceparent(received)) return *context;
     TraceContext out;
-    out.trace = derived<TraceId>("trace", session, {turn});
+    out.trace = derived<TraceId>(IdKind::trace, session, {turn});
     out.sampled = is_sampled(rules, out.trace);
     return out;
 }
 
 SpanId turn_span(SessionId const& session, TurnNo turn) {
-    return derived<SpanId>("turn", session, {turn});
+    return derived<SpanId>(IdKind::turn, session, {turn});
 }
 
 SpanId resumed_span(SessionId const& session, TurnNo turn, Seq since) {
-    return derived<SpanId>("resumed", session, {turn, since});
+    return derived<SpanId>(IdKind::resumed, session, {turn, since});
 }
 
 SpanId model_span(SessionId const& session, TurnNo turn, std::uint32_t step,
                   std::uint32_t attempt) {
-    return derived<SpanId>("model", session, {turn, step, attempt});
+    return derived<SpanId>(IdKind::model, session, {turn, step, attempt});
 }
 
 SpanId tool_span(SessionId const& session, CallNo call, Generation generation,
                  std::uint32_t attempt) {
-    return derived<SpanId>("tool", session, {call, generation, attempt});
+    return derived<SpanId>(IdKind::tool, session, {call, generation, attempt});
 }
 
 SpanId delivery_span(SessionId const& from, Seq event, std::uint32_t n, std::uint32_t attempt) {
-    return derived<SpanId>("delivery", from, {event, n, attempt});
+    return derived<SpanId>(IdKind::delivery, from, {event, n, attempt});
 }
 
 SpanId sent_span(SessionId const& from, Seq event) {
-    return derived<SpanId>("sent", from, {event});
+    return derived<SpanId>(IdKind::sent, from, {event});
 }
 
 TraceHeaders passed_on(TraceRules const& rules, SessionId const& session, TurnNo turn,

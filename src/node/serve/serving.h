@@ -64,8 +64,9 @@ struct ServingSettings {
     std::function<std::optional<port::ArchiveStatus>()> archive = {};
     // Asks for an attempt to copy at once (CopyStatus::asked). Empty: nothing is copied.
     std::function<Result<std::uint64_t>()> copy_now = {};
-    // Called on the loop with what this process has appended, and the state after it. May be empty.
-    std::function<void(session::State const&, std::vector<wire::RecordPtr> const&)> recorded = {};
+    // Called on the loop with what this process has appended; the lane has the state after it. May
+    // be empty.
+    std::function<void(runner::Lane const&, std::vector<wire::RecordPtr> const&)> recorded = {};
     // Called on the loop when HTTP has ended; calls `then`. May be empty.
     std::function<void(port::Fn<void()> then)> ended = {};
     // Called on the loop after an append, also of another process. May be empty.
@@ -190,7 +191,7 @@ private:
     void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
         api_.appended(lane, records);
         if (appended_) appended_();
-        if (recorded_) recorded_(lane.state(), records);
+        if (recorded_) recorded_(lane, records);
         report_settled(records);
     }
     void appended_elsewhere(port::FeedRow const& row) override {
@@ -222,7 +223,7 @@ private:
     http::HttpOptions const options_;
     std::string const public_url_;
     std::string address_url_;  // known once it listens
-    std::function<void(session::State const&, std::vector<wire::RecordPtr> const&)> const recorded_;
+    std::function<void(runner::Lane const&, std::vector<wire::RecordPtr> const&)> const recorded_;
     std::function<void(port::Fn<void()>)> const ended_;
     std::function<void()> const appended_;
     std::function<void(session::Receipt const&)> const settled_;

@@ -1,6 +1,7 @@
 #include "telemetry/tracer.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace dormouse::telemetry {
@@ -27,6 +28,8 @@ bool begins(Tracer::Records const& records) {
     return true;
 }
 
+Seq seq_of(wire::RecordPtr const& record) { return record->event.seq; }
+
 Seq input_of(State const& state, TurnNo turn) {
     if (state.turn && state.turn->no == turn) return state.turn->input;
     return state.last_turn && state.last_turn->no == turn ? state.last_turn->input : 0;
@@ -34,12 +37,23 @@ Seq input_of(State const& state, TurnNo turn) {
 
 }  // namespace
 
-void Tracer::appended(State const& state, Records const& records) {
+void Tracer::appended(State const& state, Records const& records, Records const& recent) {
     TurnNo const turn = turn_of(records);
     if (turn == 0 || waits(state, records) || continues(state, records)) return;
-    SessionFacts facts = facts_of(state);
-    if (begins(records)) return follow(state.id, TurnSpans(options_, std::move(facts)), records);
-    if (is_sampled(facts, turn)) read(state, std::move(facts), turn, records);
+    if (begins(records)) return follow(state.id, TurnSpans(options_, facts_of(state)), records);
+    take_up(state, turn, records, recent);
+}
+
+// A turn whose earlier events this does not know.
+void Tracer::take_up(State const& state, TurnNo turn, Records const& records,
+                     Records const& recent) {
+    Reading reading{facts_of(state), turn, records};
+    if (!is_sampled(reading.facts, turn)) return;
+    Seq const from = std::max<Seq>(input_of(state, turn), 1);
+    bool const known = !recent.empty() && recent.front()->event.seq <= from;
+    if (!known) return read(state.id, from, std::move(reading));
+    auto const input = std::ranges::lower_bound(recent, from, {}, seq_of);
+    join(state.id, reading, std::span(input, recent.end()));
 }
 
 // Returns true if the earlier records of the session are being read.
@@ -83,12 +97,10 @@ bool Tracer::is_sampled(SessionFacts const& facts, TurnNo turn) const {
         .sampled;
 }
 
-void Tracer::read(State const& state, SessionFacts facts, TurnNo turn, Records const& records) {
-    SessionId const session = state.id;
-    Seq const from = std::max<Seq>(input_of(state, turn), 1);
-    Seq const to = records.front()->event.seq - 1;
+void Tracer::read(SessionId session, Seq from, Reading reading) {
+    Seq const to = reading.behind.front()->event.seq - 1;
     if (reading_.size() >= reading_max) return exporter_.lost(1);
-    reading_.emplace(session, Reading{std::move(facts), turn, records});
+    reading_.emplace(session, std::move(reading));
     port::ask(
         journal_,
         [session, from, to](port::Store& store) {
@@ -100,20 +112,23 @@ void Tracer::read(State const& state, SessionFacts facts, TurnNo turn, Records c
 void Tracer::was_read(SessionId session, Result<Records> const& got) {
     Reading const reading = std::move(reading_.at(session));
     reading_.erase(session);
-    Records const& behind = reading.behind;
-    Seq const first = behind.front()->event.seq;
+    join(session, reading, got ? std::span(*got) : std::span<wire::RecordPtr const>());
+}
+
+void Tracer::join(SessionId const& session, Reading const& reading,
+                  std::span<wire::RecordPtr const> earlier) {
+    Seq const first = reading.behind.front()->event.seq;
     TurnSpans spans(options_, reading.facts);
-    SpanSink const earlier = [](Span const&) {};  // another append has given them
-    if (got)
-        for (wire::RecordPtr const& record : *got)
-            if (record->event.seq < first) spans.apply(record->event, earlier);
-    bool const whole = got && !got->empty() && got->back()->event.seq + 1 >= first;
+    SpanSink const given = [](Span const&) {};  // another append has given them
+    for (wire::RecordPtr const& record : earlier)
+        if (record->event.seq < first) spans.apply(record->event, given);
+    bool const whole = !earlier.empty() && earlier.back()->event.seq + 1 >= first;
     // A turn too long to be read: its spans begin here.
     if (!whole || !spans.open()) {
         spans = TurnSpans(options_, reading.facts);
-        spans.join(reading.turn, behind.front()->event);
+        spans.join(reading.turn, reading.behind.front()->event);
     }
-    follow(session, std::move(spans), behind);
+    follow(session, std::move(spans), reading.behind);
 }
 
 void Tracer::follow(SessionId const& session, TurnSpans spans, Records const& records) {

@@ -1,7 +1,8 @@
 #pragma once
 // Gives the spans of this process's appends to an exporter. It knows the turns that it has seen
-// from their beginning; the events of others (of sessions that slept, or that another process
-// worked on) are read from the journal. On the loop.
+// from their beginning. The earlier events of others (of sessions that slept, or that another
+// process worked on) are among the newest records of the session's lane, or else are read from the
+// journal. On the loop.
 
 #include "base/scope.h"
 #include "runner/read/reading.h"
@@ -10,6 +11,7 @@
 
 #include <list>
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -30,8 +32,9 @@ public:
     Tracer(Tracer const&) = delete;
     Tracer& operator=(Tracer const&) = delete;
 
-    // `records` became durable; `state` is the state after them.
-    void appended(session::State const& state, Records const& records);
+    // `records` became durable; `state` is the state after them. `recent`: the newest records of
+    // the session, oldest first and without gaps, as many as are in memory.
+    void appended(session::State const& state, Records const& records, Records const& recent);
     void ended(Delivery const& delivery);
 
     static constexpr std::size_t known_max = 4'096;   // turns in memory
@@ -57,8 +60,13 @@ private:
     // Returns false if records are missing between what is known and these.
     [[nodiscard]] bool continues(session::State const& state, Records const& records);
     [[nodiscard]] bool waits(session::State const& state, Records const& records);
-    void read(session::State const& state, SessionFacts facts, TurnNo turn, Records const& records);
+    void take_up(session::State const& state, TurnNo turn, Records const& records,
+                 Records const& recent);
+    void read(SessionId session, Seq from, Reading reading);
     void was_read(SessionId session, Result<Records> const& records);
+    // `earlier`: from the input of the turn on, if they are known.
+    void join(SessionId const& session, Reading const& reading,
+              std::span<wire::RecordPtr const> earlier);
     void follow(SessionId const& session, TurnSpans spans, Records const& records);
     void apply(TurnSpans& spans, Records const& records);
     void keep(SessionId const& session, TurnSpans spans, Seq head);
