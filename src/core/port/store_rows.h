@@ -435,7 +435,8 @@ struct FeedPage {
 // A secret that grants access. The secret itself is not stored, only its digest.
 struct TokenRow {
     std::string id;
-    std::string kind;                        // token, link (used once), cookie
+    // token, link (used once), cookie; revoked: no valid token, link or cookie has this secret
+    std::string kind;
     std::string name;                        // whom it is for
     std::string role;                        // admin, operate, answer, read
     std::vector<std::string> projects = {};  // empty: all

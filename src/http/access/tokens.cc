@@ -46,6 +46,7 @@ void Tokens::add_built_in(std::string const& name, std::string_view secret) {
 }
 
 void Tokens::add(port::TokenRow row) {
+    if (row.kind == revoked_kind) return remove_secret(row.secret);
     auto const role = parse_role(row.role);
     if (!role) return;
     Principal made;
@@ -108,6 +109,13 @@ void Tokens::remove(std::string const& id) {
         by_secret_.erase(principal);
     }
     secret_of_.erase(found);
+}
+
+void Tokens::remove_secret(Sha256 const& digest) {
+    std::vector<std::string> ids;
+    for (auto const& [id, secret] : secret_of_)
+        if (secret == digest) ids.push_back(id);
+    for (std::string const& id : ids) remove(id);
 }
 
 PrincipalPtr Tokens::find(std::string_view kind, std::string_view secret) const {

@@ -20,6 +20,10 @@ enum class Role : std::uint8_t { anyone, read, answer, operate, admin };
 [[nodiscard]] std::optional<Role> parse_role(
     std::string_view word);  // accepts every role but `anyone`
 
+// The kind of rows that keep a secret from being valid, also if a process begins with it (see
+// port::TokenRow::kind).
+inline constexpr std::string_view revoked_kind = "revoked";
+
 // The holder of a token and what it permits.
 struct Principal {
     port::TokenRow row;
@@ -50,9 +54,11 @@ public:
 
     // Adds an admin of all projects.
     void add_built_in(std::string const& name, std::string_view secret);
-    // Adds a row. A row with an unknown role permits nothing.
+    // Adds a row. A row with an unknown role permits nothing. One of `revoked_kind` removes what
+    // has its secret.
     void add(port::TokenRow row);
-    // The store has these rows: adds those that are new, removes those that are gone.
+    // The store has these rows: adds those that are new, removes those that are gone. A built-in
+    // token that was revoked stays so until the process ends.
     void replace_stored(std::vector<port::TokenRow> const& rows);
     // Adds the token of a session's external agent and removes the session's earlier one. It ends
     // with this process.
@@ -76,6 +82,7 @@ private:
         std::size_t operator()(Sha256 const& digest) const;
     };
     void put(Principal principal);
+    void remove_secret(Sha256 const& digest);
 
     port::Clock const& clock_;
     std::unordered_map<Sha256, std::shared_ptr<Principal>, ByFirstBytes> by_secret_;

@@ -72,6 +72,40 @@ TEST_F(TokensTest, UnknownRole_PermitsNothing) {
     }
 }
 
+port::TokenRow revocation_of(std::string_view secret) {
+    return {.id = "revoked_x",
+            .kind = std::string(revoked_kind),
+            .name = "first",
+            .role = "admin",
+            .projects = {},
+            .agents = {},
+            .secret = sha256(secret),
+            .created = {},
+            .expires = {}};
+}
+
+TEST_F(TokensTest, RevokedSecret_EndsBuiltInTokensAlone) {
+    tokens.add_built_in("env", "leaked");
+    tokens.add_built_in("first", "leaked");
+    tokens.add(row("tok_a", "other"));
+    auto const held = tokens.find("token", "leaked");
+    ASSERT_TRUE(held);
+    tokens.replace_stored({revocation_of("leaked"), row("tok_a", "other")});
+    EXPECT_FALSE(tokens.find("token", "leaked"));
+    EXPECT_FALSE(tokens.find_id("first"));
+    EXPECT_FALSE(tokens.find_id("env"));
+    EXPECT_TRUE(held->revoked) << "its streams end";
+    EXPECT_TRUE(tokens.find("token", "other"));
+    EXPECT_EQ(tokens.all().size(), 1U) << "the revocation is no token";
+}
+
+TEST_F(TokensTest, RevocationRead_EndsTheTokenOfANewProcess) {
+    tokens.add_built_in("first", "leaked");
+    tokens.add(revocation_of("leaked"));
+    EXPECT_FALSE(tokens.find("token", "leaked"));
+    EXPECT_TRUE(tokens.all().empty());
+}
+
 TEST_F(TokensTest, NewRowOfTheSameId_ReplacesTheOld) {
     tokens.add(row("tok_a", "old"));
     tokens.add(row("tok_a", "new"));

@@ -150,10 +150,11 @@ void SharedAccess::found(Sha256 const& digest, Changes const& before,
     bool const changed = before.begun != before.ended || before != *own_;
     auto const& expires = *row ? (*row)->expires : std::nullopt;
     bool const expired = expires && services_.runner.now() >= *expires;
+    bool const revoked = *row && (*row)->kind == revoked_kind;
     if (*row && changed)
         return services_.loop.after(ask_again_after,
                                     scope_.guard([this, digest] { ask_for(digest); }));
-    if (*row && !expired) {
+    if (*row && !expired && !revoked) {
         services_.gate.tokens().add(**row);
         read_later();
     } else {

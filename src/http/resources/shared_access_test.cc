@@ -111,6 +111,22 @@ TEST_F(SharedAccessTest, UnknownToken_IsLookedUpOnceForAllWhoAsk) {
     EXPECT_TRUE(knows("tok_a"));
 }
 
+TEST_F(SharedAccessTest, BuiltInTokenRevokedElsewhere_IsInvalidAndNotLookedUpAgain) {
+    gate.tokens().add_built_in("first", "secret of tok_a");
+    auto revoked = row("tok_a");
+    revoked.kind = revoked_kind;
+    ASSERT_TRUE(journal.store->change_tokens({.put = revoked, .audit = "{}"}));
+    access.on_heartbeat(1);
+    reads.answer();
+    EXPECT_FALSE(knows("tok_a"));
+    look_up("tok_a");
+    ASSERT_EQ(reads.held(), 1U);
+    reads.answer();
+    EXPECT_FALSE(knows("tok_a"));
+    look_up("tok_a");
+    EXPECT_EQ(reads.held(), 0U) << "a secret that is refused costs no reads";
+}
+
 TEST_F(SharedAccessTest, MissingToken_IsAskedForAgainAfterASecond) {
     look_up("tok_a");
     reads.answer();

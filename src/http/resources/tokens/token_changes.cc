@@ -57,11 +57,11 @@ void change_tokens(Api& api, ChangeNote const& note, port::TokenChange change,
                    port::Fn<void(Result<void>)> done) {
     Tokens& tokens = api.services().gate.tokens();
     auto const dropped = tokens.find_id(change.drop);
-    if (change.put) {
-        change.audit = audit_line(note, api.services().runner.now(), *change.put);
-    } else if (dropped) {
-        change.audit = audit_line(note, api.services().runner.now(), dropped->row);
-    }
+    port::TokenRow const* const about = change.put ? &*change.put
+                                        : dropped  ? &dropped->row
+                                                   : nullptr;
+    if (about && change.audit.empty())
+        change.audit = audit_line(note, api.services().runner.now(), *about);
     // The old one is invalid from here on: if two requests use a link at once, one succeeds.
     tokens.remove(change.drop);
     api.services().journal.write(
@@ -79,6 +79,22 @@ void change_tokens(Api& api, ChangeNote const& note, port::TokenChange change,
             api.close_revoked();
             done(std::move(answer));
         });
+}
+
+// Two processes that revoke it at the same time write the same row.
+void revoke_built_in(Api& api, ChangeNote const& note, Principal const& principal,
+                     port::Fn<void(Result<void>)> done) {
+    Time const now = api.services().runner.now();
+    port::TokenRow row{
+        .id = "revoked_" + base64url(std::span(principal.row.secret).first(16)),
+        .kind = std::string(revoked_kind),
+        .name = principal.row.name,
+        .role = principal.row.role,
+        .secret = principal.row.secret,
+        .created = now,
+    };
+    std::string audit = audit_line(note, now, principal.row);
+    change_tokens(api, note, {.put = std::move(row), .audit = std::move(audit)}, std::move(done));
 }
 
 void drop_expired(Api& api) {

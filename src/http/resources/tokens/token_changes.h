@@ -21,9 +21,13 @@ struct ChangeNote {
     std::string issuer = {};  // of a sign-in with OIDC, and the person's subject there
     std::string subject = {};
 };
-// Applies both `put` and `drop` of the change.
+// Applies both `put` and `drop` of the change, with its own audit line if it has one.
 void change_tokens(Api& api, ChangeNote const& note, port::TokenChange change,
                    port::Fn<void(Result<void>)> done);
+// Revokes a built-in token for all processes of the store, also for those that begin with its
+// secret later. It is invalid when `done` is called.
+void revoke_built_in(Api& api, ChangeNote const& note, Principal const& principal,
+                     port::Fn<void(Result<void>)> done);
 // Deletes those that have expired.
 void drop_expired(Api& api);
 
