@@ -92,6 +92,46 @@ class AtOnce(Database):
         for n in range(ROUNDS):
             self.assertEqual(len(self.completed(f'run-{n}')), 1, f'run-{n}')
 
+    def post_pending(self, server, run, answers):
+        client = Client(server.port, server.token)
+        answers.append(client.post('/api/pending', {
+            'question': 'Which build?', 'kind': 'result', 'externalRef': run}))
+        client.close()
+
+    def test_call_of_a_client_takes_a_kept_delivery_once(self):
+        for n in range(ROUNDS):
+            run, (one, other) = f'run-{n}', self.servers[::1 if n % 2 else -1]
+            kept = []
+            self.deliver(one, run, kept)
+            self.assertEqual((kept[0].status, kept[0]['outcome']), (202, 'kept'))
+            calls = []
+            self.post_pending(other, run, calls)
+            self.assertEqual(calls[0].status, 201, calls)
+            self.wait_for_result(run)
+            self.post_pending(one, run, calls)
+            self.assertEqual(calls[1].status, 201, calls)
+        for server in self.servers:
+            server.advance(3)  # what is offered again later has been
+        for n in range(ROUNDS):
+            self.assertEqual(len(self.completed(f'run-{n}')), 1, f'run-{n}')
+
+    def test_two_calls_of_clients_at_once_take_it_at_most_once(self):
+        for n in range(ROUNDS):
+            run, calls = f'run-{n}', []
+            self.deliver(self.servers[n % 2], run, [])
+            threads = [threading.Thread(target=self.post_pending, args=(server, run, calls))
+                       for server in self.servers]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual([call.status for call in calls], [201, 201], calls)
+        for server in self.servers:
+            server.advance(3)
+        for n in range(ROUNDS):
+            # Of two that wait at the same time, none is chosen.
+            self.assertLessEqual(len(self.completed(f'run-{n}')), 1, f'run-{n}')
+
 
 if __name__ == '__main__':
     main()

@@ -367,6 +367,22 @@ url = "{self.service.url}/build"
             self.assertEqual(self.server.get(f'/async-tool/pending/{later}')['status'], 'waiting')
             self.assertStatus(self.server.result(later, 'by hand'), 200)
 
+    def test_delivery_before_the_call_of_a_client_is_for_that_call(self):
+        self.assertEqual(self.assertStatus(self.github(), 202)['outcome'], 'kept')
+        asked = {'question': 'Which build?', 'kind': 'result', 'tool': 'deploy',
+                 'externalRef': '4711'}
+        status = lambda call: self.server.get(f'/async-tool/pending/{call["pendingID"]}')['status']
+        # An approval is a person's: the delivery stays for a call that it fits.
+        approval = self.assertStatus(
+            self.server.post('/api/pending', {**asked, 'kind': 'approval'}), 201)
+        self.assertStatus(self.server.delete(f'/api/sessions/{approval["sessionID"]}'), 204)
+        call = self.assertStatus(self.server.post('/api/pending', asked), 201)
+        eventually(lambda: status(call) == 'completed', 'the result')
+        self.assertEqual(self.assertStatus(self.github(), 200)['outcome'], 'duplicate')
+        later = self.assertStatus(self.server.post('/api/pending', asked), 201)
+        self.assertEqual(status(later), 'waiting')
+        self.assertStatus(self.server.result(later['pendingID'], 'by hand'), 200)
+
     def test_same_content_of_a_kept_delivery_is_a_duplicate(self):
         self.assertEqual(self.assertStatus(self.github(), 202)['outcome'], 'kept')
         if not self.server.beside:

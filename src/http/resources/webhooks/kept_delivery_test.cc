@@ -68,6 +68,20 @@ protected:
         loop.run();
         return session;
     }
+    // Makes a call without an agent wait under the reference, as POST /api/pending does.
+    SessionId asked_under_it(session::PauseReason reason) {
+        session::Create create;
+        create.project = "default";
+        create.agent = std::string(session::no_agent);
+        session::Create::Ask of{session::testing::job(), under_the_reference(),
+                                session::testing::Given::parts("Which build?")};
+        of.terms.reason = reason;
+        of.call.terms.may_pause = {reason};
+        create.ask = std::move(of);
+        ask_for_session(std::move(create), ann());
+        loop.run();
+        return created.back();
+    }
     // Makes the append that submits the delivery to the session's call end with this fault.
     SessionId submitted(Fault fault) {
         SessionId const session = calling();
@@ -105,6 +119,20 @@ TEST_F(KeptDelivery, CallOfItsReference_TakesIt) {
     EXPECT_FALSE(waits(waiting_for_it()));
     EXPECT_FALSE(api.webhooks().keeps(key));
     EXPECT_TRUE(waits(waiting_for_it()));
+}
+
+TEST_F(KeptDelivery, CallWithoutAnAgent_TakesItOnce) {
+    EXPECT_EQ(keep(), "kept");
+    EXPECT_FALSE(waits(asked_under_it(session::PauseReason::tool_result)));
+    EXPECT_FALSE(api.webhooks().keeps(key));
+    EXPECT_TRUE(waits(asked_under_it(session::PauseReason::tool_result)));
+}
+
+TEST_F(KeptDelivery, CallForADecision_LeavesItToALaterCall) {
+    EXPECT_EQ(keep(), "kept");
+    SessionId const approval = asked_under_it(session::PauseReason::approval);
+    EXPECT_TRUE(waits(approval));
+    EXPECT_TRUE(api.webhooks().keeps(key));
 }
 
 // The handler found no call; the call paused before the delivery was written.

@@ -191,13 +191,26 @@ void Webhooks::keep(port::KeptRow row, port::Fn<void(Result<void>)> done) {
         }));
 }
 
+namespace {
+
+// The terms of a wait that begins with the event; nullptr: none that a delivery could end.
+PauseTerms const* opened_terms(Event::Body const& body) {
+    if (auto const* const e = std::get_if<CallPaused>(&body)) return &*e->terms;
+    if (auto const* const e = std::get_if<GateAsked>(&body)) return &*e->terms;
+    // POST /api/pending
+    if (auto const* const e = std::get_if<AgentAsked>(&body)) return &*e->terms;
+    return nullptr;
+}
+
+}  // namespace
+
 void Webhooks::appended(std::string const& project, std::vector<wire::RecordPtr> const& records) {
     if (kept_.empty()) return;
     for (wire::RecordPtr const& record : records) {
-        auto const* const paused = std::get_if<CallPaused>(&record->event.body);
-        if (!paused || paused->terms->external_ref.empty()) continue;
+        PauseTerms const* const terms = opened_terms(record->event.body);
+        if (!terms || terms->external_ref.empty()) continue;
         // Posted, because the append is still being released.
-        Place const place{project, paused->terms->external_ref};
+        Place const place{project, terms->external_ref};
         services_.loop.post(scope_.guard([this, place] { offer(place); }));
     }
 }
@@ -289,8 +302,10 @@ void Webhooks::offer_to(port::KeptRow const& row, Submit what, PendingId const& 
             scope_.guard([this, key, pending = call->pending](Result<Answer> answer) {
                 bool const later = !answer && info(answer.error().code).next == Next::retry;
                 if (later) return read_again_later(key);
-                bool const over = answer || info(answer.error().code).http != 422;
-                if (over) drop({key});
+                // What does not fit this call may fit a later one.
+                bool const misfit = !answer && (info(answer.error().code).http == 422 ||
+                                                answer.error().code == Code::not_an_answerer);
+                if (!misfit) drop({key});
                 if (answer) return;
                 services_.log.warn(
                     "a kept delivery does not fit its call",
