@@ -7,6 +7,7 @@ import threading
 from dormouse import main, wait_for
 from notify import SECRET, Slack
 from reload import Reloading, tool
+from stored import STORE
 from webhook_peers import WHSEC, Receiver, standard
 
 OTHER = 'another-secret'
@@ -128,6 +129,12 @@ class Webhooks(Receivers):
         self.assertEqual([one['path'] for one in self.receiver.wait(2)], ['/one', '/two'])
         self.in_state('delivered', 2)
 
+    def use_all_attempts(self):
+        one = lambda: self.server.items('/api/deliveries')[0]
+        while (before := one())['state'] == 'pending':
+            self.server.advance(11 * 3_600)
+            wait_for(lambda: one()['attempts'] > before['attempts'], 30, 'an attempt')
+
     def test_waiting_delivery_of_a_removed_one_is_given_up(self):
         self.receiver.answer = lambda received: 503 if len(self.receiver.received) == 1 else 204
         self.begin(self.hook())
@@ -136,6 +143,8 @@ class Webhooks(Receivers):
                  what='an attempt')
         self.applies('')
         self.server.advance(6)
+        if STORE == 'postgres':  # another server may know it
+            self.use_all_attempts()
         (gone,) = self.in_state('dead')
         self.assertEqual(gone['lastError'], 'this address is not in any [[webhook]] now')
         self.applies(self.hook())

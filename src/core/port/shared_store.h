@@ -104,6 +104,8 @@ public:
     // by the writer.
     [[nodiscard]] virtual Result<std::vector<OutboxKey>> claim(std::span<OutboxKey const> keys,
                                                                Time now, Time until) = 0;
+    // Whether a message to this target was delivered at `since` or later. Called by the reader.
+    [[nodiscard]] virtual Result<bool> delivered_since(std::string const& target, Time since) = 0;
 
     // Returns FeedStore::feed() of all projects without the appends of this process. Called by the
     // reader. Errors: also `gone`, if the store fell back to an earlier state since the last call.

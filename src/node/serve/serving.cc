@@ -256,9 +256,17 @@ std::optional<webhook::Pump::Options::Sharing> Serving::sharing() {
             use(std::move(*taken));
         });
     };
+    auto delivered_since = [this](std::string const& target, Time since,
+                                  port::Fn<void(Result<bool>)> use) {
+        auto question = [this, target, since](port::Store& /*store*/) {
+            return node_.shared_store->delivered_since(target, since);
+        };
+        port::ask(node_.journal, std::move(question), std::move(use));
+    };
     return webhook::Pump::Options::Sharing{
         .has_share = [this](std::uint64_t number) { return node_.nodes.has_share(number); },
         .claim = std::move(claim),
+        .delivered_since = std::move(delivered_since),
         .node = node_.nodes.name()};
 }
 

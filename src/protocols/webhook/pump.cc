@@ -187,48 +187,6 @@ void Pump::scan_over() {
     if (std::exchange(again_, false) && !stopped_) wake();
 }
 
-namespace {
-
-// The process whose machine has the program that the message is for ("agent:NAME@NODE"); empty:
-// any.
-std::string_view node_in(std::string_view target) {
-    auto const at = target.find('@');
-    return target.starts_with("agent:") && at != std::string_view::npos ? target.substr(at + 1)
-                                                                        : std::string_view();
-}
-
-}  // namespace
-
-// Each process sends its share. A message that is overdue belongs to a process that is gone, or
-// that has no place for it.
-void Pump::claim(std::vector<Next> rows) {
-    Time const now = services_.clock.now();
-    std::map<OutboxKey, Next> asked;
-    std::vector<OutboxKey> keys;
-    for (Next& next : rows) {
-        OutboxKey const key = next.row.key;
-        std::string_view const node = node_in(next.row.target);
-        if (!node.empty() && node != options_.sharing->node) continue;
-        bool const mine = !node.empty() || options_.sharing->has_share(key.from.number());
-        if (at_work_.contains(key) || (!mine && next.row.next_at + overdue_after > now)) continue;
-        keys.push_back(key);
-        asked.emplace(key, std::move(next));
-    }
-    if (keys.empty()) return scan_over();
-    options_.sharing->claim(
-        std::move(keys), now + claimed_for,
-        scope_.guard([this, asked = std::move(asked)](std::vector<OutboxKey> const& taken) mutable {
-            claimed(std::move(asked), taken);
-        }));
-}
-
-void Pump::claimed(std::map<OutboxKey, Next> rows, std::vector<OutboxKey> const& taken) {
-    for (OutboxKey const& key : taken) {
-        if (!stopped_ && !at_work_.contains(key)) begin(std::move(rows.at(key)));
-    }
-    scan_over();
-}
-
 // A receiver that answered 410 and is configured again later gets its messages again.
 void Pump::apply(Changes changes) {
     options_.outgoing.hooks = std::move(changes.hooks);
@@ -236,8 +194,8 @@ void Pump::apply(Changes changes) {
     options_.allowed = lower_cased(std::move(changes.allowed));
     options_.tool_secrets = std::move(changes.tool_secrets);
     options_.given_up_after = changes.given_up_after;
-    std::erase_if(disabled_, [this](std::string const& target) {
-        return std::ranges::find(options_.outgoing.hooks, target, &Hook::url) ==
+    std::erase_if(disabled_, [this](auto const& one) {
+        return std::ranges::find(options_.outgoing.hooks, one.first, &Hook::url) ==
                options_.outgoing.hooks.end();
     });
 }
@@ -323,9 +281,9 @@ void Pump::send_event(OutboxKey const& key) {
     std::string const& target = at_work_.at(key).row.target;
     auto const& hooks = options_.outgoing.hooks;
     auto const hook = std::ranges::find(hooks, target, &Hook::url);
-    if (hook == hooks.end()) return failed(key, "this address is not in any [[webhook]] now", true);
+    if (hook == hooks.end()) return no_receiver(key, "this address is not in any [[webhook]] now");
     bool const again = at_work_.at(key).row.attempts == 0 && at_work_.at(key).row.last_status != 0;
-    if (disabled_.contains(target) && !again) return disable(key, "the receiver answered 410 Gone");
+    if (disabled_.contains(target) && !again) return disable_again(key);
     send(key, hook->url, hook->secret, false);
 }
 
@@ -345,7 +303,7 @@ void Pump::send(OutboxKey const& key, std::string const& url, std::string const&
                 bool signed_plain) {
     Work& work = at_work_.at(key);
     UrlPolicy const policy = url_policy(url, options_.allowed);
-    if (!policy.refusal.empty()) return failed(key, "not sent: " + policy.refusal, true);
+    if (!policy.refusal.empty()) return no_receiver(key, "not sent: " + policy.refusal);
     port::HttpRequest request = request_of(url, work.letter.body, policy.public_only);
     std::string const id = delivery_text(DeliveryId{key, work.letter.mark});
     std::int64_t const seconds = to_ms(services_.clock.now()) / 1'000;
@@ -487,12 +445,14 @@ void Pump::failed(OutboxKey const& key, std::string const& why, bool for_good) {
 
 void Pump::disable(OutboxKey const& key, std::string const& why) {
     Work const& work = at_work_.at(key);
-    if (work.letter.kind == Letter::Kind::event) disabled_.insert(work.row.target);
+    bool const answered = work.status != 0;
+    if (answered && work.letter.kind == Letter::Kind::event)
+        disabled_.insert_or_assign(work.row.target, services_.clock.now());
     OutboxUpdate update;
     update.key = key;
     update.state = OutboxState::disabled;
     update.next_at = services_.clock.now();
-    update.attempts = work.row.attempts + (work.status != 0 ? 1 : 0);
+    update.attempts = work.row.attempts + (answered ? 1 : 0);
     update.last_status = work.status;
     update.last_error = why;
     if (options_.failed) options_.failed(work.row, why, true);

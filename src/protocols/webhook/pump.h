@@ -96,6 +96,10 @@ public:
             std::function<void(std::vector<port::OutboxKey> keys, Time until,
                                port::Fn<void(std::vector<port::OutboxKey>)> use)>
                 claim;
+            // Calls `use` once: whether any process delivered to this target at `since` or later.
+            std::function<void(std::string const& target, Time since,
+                               port::Fn<void(Result<bool>)> use)>
+                delivered_since;
             std::string node = {};  // the name of this process
         };
         std::optional<Sharing> sharing = {};  // nullopt: this process alone sends
@@ -129,7 +133,8 @@ public:
     // Call it when something has become durable.
     void wake();
     // Attempts in progress end as they began; the next ones use this. Messages to receivers that
-    // are gone are given up.
+    // are gone are given up; with Sharing only after all attempts, because another process may
+    // have read a newer configuration.
     void apply(Changes changes);
     // Starts nothing more. Requests in progress are cut off, and the next process sends them again.
     void stop();
@@ -157,6 +162,12 @@ public:
     static constexpr Duration claimed_for{20'000};
     // A message that is overdue by this is for any process to send.
     static constexpr Duration overdue_after{3'000};
+    // A process leaves a message whose receiver it does not know to the others for this time; then
+    // it counts an attempt as failed. Longer than `overdue_after`, so that they can take it.
+    static constexpr Duration unknown_after{10'000};
+    // A process that has disabled a receiver reads again whether others delivered to it this long
+    // before it last read that: longer than a delivery takes to be stored.
+    static constexpr Duration delivered_late{60'000};
     static constexpr Duration kept_for{7 * 24 * 3'600'000};  // after a delivery
     static constexpr std::uint32_t dropped_at_once = 1'000;  // rows that were given up
 
@@ -194,7 +205,10 @@ private:
 
     void scan();
     void scanned(Result<Due> due);
+    // pump_shared.cc: with other processes.
     void claim(std::vector<Next> rows);
+    [[nodiscard]] bool has_receiver(port::OutboxRow const& row) const;
+    [[nodiscard]] bool has_receiver_of_notice(std::string const& target) const;
     void claimed(std::map<port::OutboxKey, Next> rows, std::vector<port::OutboxKey> const& taken);
     void scan_over();
     [[nodiscard]] port::Fn<Result<Due>(port::OutboxStore&)> question() const;
@@ -229,7 +243,9 @@ private:
     void answered(port::OutboxKey const& key, std::optional<port::HttpFailure> failure);
     void delivered(port::OutboxKey const& key);
     void failed(port::OutboxKey const& key, std::string const& why, bool for_good);
+    void no_receiver(port::OutboxKey const& key, std::string const& why);
     void disable(port::OutboxKey const& key, std::string const& why);
+    void disable_again(port::OutboxKey const& key);
     void report(Work const& work, std::string_view why) const;
     void finish(port::OutboxKey const& key, port::OutboxUpdate update);
     void release(port::OutboxKey const& key);
@@ -242,8 +258,9 @@ private:
     std::map<std::string, std::size_t> to_;  // requests in progress, by receiver
     std::size_t failing_ = 0;                // requests in progress to failing receivers
     std::map<std::string, bool> newest_;     // by receiver: whether the newest attempt succeeded
-    std::set<std::string> disabled_;         // receivers of events that answered 410
-    std::string next_;                       // the next scan begins after this receiver
+    // Receivers of events that answered 410; deliveries by other processes since then count.
+    std::map<std::string, Time> disabled_;
+    std::string next_;  // the next scan begins after this receiver
     std::string
         turn_;  // the unknown receiver with the newest first attempt; those after it come first
     bool scanning_ = false;

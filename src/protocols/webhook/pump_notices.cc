@@ -25,7 +25,7 @@ void Pump::send_notice(OutboxKey const& key) {
     auto const& notices = options_.outgoing.notices;
     auto const notice = std::ranges::find(notices, at_work_.at(key).row.target, &Notice::target);
     if (notice == notices.end())
-        return failed(key, "this address is not in any [[notify]] now", true);
+        return no_receiver(key, "this address is not in any [[notify]] now");
     if (notice->kind == NotifyKind::command) return run(key, *notice);
     if (notice->kind == NotifyKind::email) return send_mail(key, *notice);
     Service const* const service = service_of(*notice);
@@ -38,12 +38,14 @@ void Pump::send_notice(OutboxKey const& key) {
 
 void Pump::send_mail(OutboxKey const& key, Notice const& notice) {
     auto const it = read_notification(at_work_.at(key).letter.body);
-    if (!it || !options_.mail) return failed(key, "no e-mail is sent by this server", true);
+    if (!it) return failed(key, "it has no notification", true);
+    if (!options_.mail) return no_receiver(key, "no e-mail is sent by this server");
     auto done = scope_.guard([this, key](Result<void> result) {
         if (!at_work_.contains(key)) return;
         if (result) return delivered(key);
         Code const code = result.error().code;
-        failed(key, result.error().detail, code == Code::not_found || code == Code::bad_value);
+        if (code == Code::not_found) return no_receiver(key, result.error().detail);
+        failed(key, result.error().detail, code == Code::bad_value);
     });
     DeliveryId const id{key, at_work_.at(key).letter.mark};
     options_.mail(notice, *it, delivery_text(id), std::move(done));
@@ -127,7 +129,7 @@ void Pump::change_next(OutboxKey const& key, NoticePtr const& notice, Notificati
 void Pump::ask_service(OutboxKey const& key, ServiceRequest made, port::Fn<void(ServiceReply)> then,
                        Service const& service, bool is_change) {
     UrlPolicy const policy = url_policy(made.url, options_.allowed);
-    if (!policy.refusal.empty()) return failed(key, "not sent: " + policy.refusal, true);
+    if (!policy.refusal.empty()) return no_receiver(key, "not sent: " + policy.refusal);
     Work& work = at_work_.at(key);
     work.answer.clear();
     work.status = 0;

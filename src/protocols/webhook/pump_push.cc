@@ -11,8 +11,8 @@ using port::SentRow;
 void Pump::send_push(OutboxKey const& key) {
     Work const& work = at_work_.at(key);
     auto const it = read_notification(work.letter.body);
-    if (!options_.push || !it || !work.letter.pending)
-        return failed(key, "this server sends nothing to devices now", true);
+    if (!options_.push) return no_receiver(key, "this server sends nothing to devices now");
+    if (!it || !work.letter.pending) return failed(key, "it has no notification", true);
     auto device = options_.push->device(work.row.target.substr(push_target.size()));
     if (!device) return disable(key, "this device was removed");
     if (!it->outcome.empty()) {

@@ -25,6 +25,11 @@ protected:
                 if (taken_by_another) keys.clear();
                 loop.post([keys, use = std::move(use)]() mutable { use(std::move(keys)); });
             },
+            [this](std::string const& target, Time since, port::Fn<void(Result<bool>)> use) {
+                EXPECT_EQ(target, shared_receiver);
+                asked_since.push_back(since);
+                loop.post([this, use = std::move(use)]() mutable { use(delivered_elsewhere); });
+            },
             "a"};
         out.program = [this](port::OutboxRow const& row, std::string const& /*body*/,
                              Pump::Options::Done done) {
@@ -43,7 +48,25 @@ protected:
         loop.run();
     }
 
+    [[nodiscard]] port::OutboxRow row(std::uint64_t number) {
+        for (auto const& [key, row] : journal.disk->posts)
+            if (key.from.number() == number) return row;
+        return {};
+    }
+    // Time passes, in which it scans.
+    void pass(Duration time) {
+        loop.advance(time);
+        pump.wake();
+        loop.run();
+    }
+    void answer(std::uint16_t status) {
+        http.answer(status);
+        loop.run();
+    }
+
     std::uint64_t share = 1;  // this process has the odd numbers
+    Result<bool> delivered_elsewhere = false;
+    std::vector<Time> asked_since;
     bool taken_by_another = false;
     std::size_t queried = 0;
     std::vector<std::string> programs;  // that were notified
@@ -114,6 +137,94 @@ TEST_F(PumpShared, MessageThatAnotherHasTaken_IsNotSent) {
     pump.wake();
     loop.run();
     EXPECT_EQ(http.open.size(), 1U) << "the next scan asks again";
+}
+
+// The configuration was changed on another process, which made the message.
+TEST_F(PumpShared, UnknownReceiver_IsLeftToOthersUntilItIsKnown) {
+    std::string const added = "https://hook.example.net/2";
+    post(7, added);
+    pass(Pump::overdue_after);
+    EXPECT_EQ(queried, 0U) << "another process may know it";
+    EXPECT_EQ(row(7).state, OutboxState::pending);
+    Pump::Changes changes;
+    changes.hooks.push_back({added, "", {"turn_ended"}});
+    pump.apply(changes);
+    pass(Duration(0));
+    ASSERT_EQ(http.open.size(), 1U);
+    answer(200);
+    EXPECT_EQ(row(7).state, OutboxState::delivered);
+    EXPECT_EQ(row(7).attempts, 1U);
+}
+
+TEST_F(PumpShared, UnknownReceiver_AfterAllAttempts_IsGivenUp) {
+    post(7, "https://hook.example.net/2");
+    for (std::uint32_t attempts = 1; attempts < attempts_after.size(); ++attempts) {
+        pass(Pump::unknown_after);
+        ASSERT_EQ(row(7).attempts, attempts);
+        ASSERT_EQ(row(7).state, OutboxState::pending);
+        EXPECT_EQ(row(7).last_error, "this address is not in any [[webhook]] now");
+        pass(*next_attempt(attempts, 255));
+    }
+    pass(Pump::unknown_after);
+    EXPECT_EQ(row(7).state, OutboxState::dead);
+    EXPECT_TRUE(http.open.empty());
+}
+
+// webhook_hosts was changed on another process.
+TEST_F(PumpShared, AddressRefusedHere_IsLeftToOthersAndTriedAgain) {
+    std::string const local = "http://10.0.0.7/done";
+    Pump::Changes changes;
+    changes.hooks.push_back({local, "", {"turn_ended"}});
+    pump.apply(changes);
+    post(7, local);
+    pass(Pump::overdue_after);
+    EXPECT_EQ(queried, 0U);
+    pass(Pump::unknown_after);
+    EXPECT_EQ(row(7).state, OutboxState::pending);
+    EXPECT_EQ(row(7).attempts, 1U);
+}
+
+TEST_F(PumpShared, ReceiverThatAnswered410_StaysDisabled) {
+    post(7);
+    answer(410);
+    ASSERT_EQ(row(7).state, OutboxState::disabled);
+    Time const since = clock.now();
+    pass(Duration(5'000));
+    post(9);
+    EXPECT_TRUE(http.open.empty());
+    EXPECT_EQ(row(9).state, OutboxState::disabled);
+    EXPECT_EQ(row(9).attempts, 0U);
+    pass(2 * Pump::delivered_late);
+    post(11);
+    Time const read_last = clock.now();
+    post(13);
+    EXPECT_EQ(asked_since,
+              (std::vector{since, since, std::max(since, read_last - Pump::delivered_late)}));
+}
+
+TEST_F(PumpShared, DeliveryByAnotherAfter410_EnablesTheReceiver) {
+    post(7);
+    answer(410);
+    delivered_elsewhere = true;
+    post(9);
+    ASSERT_EQ(http.open.size(), 1U);
+    answer(200);
+    EXPECT_EQ(row(9).state, OutboxState::delivered);
+    delivered_elsewhere = false;
+    post(11);
+    EXPECT_EQ(http.open.size(), 1U) << "it has forgotten the 410";
+}
+
+TEST_F(PumpShared, StoreThatDoesNotAnswerAfter410_DropsNothing) {
+    post(7);
+    answer(410);
+    delivered_elsewhere = fail(Code::store_unavailable, "planted");
+    post(9);
+    EXPECT_EQ(row(9).state, OutboxState::pending);
+    delivered_elsewhere = true;
+    pass(*next_attempt(1, 255));
+    answer(200);
+    EXPECT_EQ(row(9).state, OutboxState::delivered);
 }
 
 }  // namespace

@@ -266,6 +266,10 @@ Result<std::vector<port::OutboxKey>> PostgresStore::claim(std::span<port::Outbox
     return writer_->claim(keys, now, until);
 }
 
+Result<bool> PostgresStore::delivered_since(std::string const& target, Time since) {
+    return readers_->any()->delivered_since(target, since);
+}
+
 std::vector<port::AppendResult> PostgresStore::commit(std::span<port::Append const> appends) {
     if (writer_) return writer_->commit(appends);
     return std::vector<port::AppendResult>(appends.size(), std::unexpected(is_view().error()));

@@ -323,6 +323,8 @@ constexpr auto reads = in_order<Read>({
     {Read::token_of,
      "SELECT id, kind, name, role, projects, agents, secret, created, expires FROM tokens"
      " WHERE secret = $1"},
+    {Read::delivered_since,
+     "SELECT 1::bigint FROM posts WHERE state = 1 AND delivered >= $1 AND target = $2 LIMIT 1"},
     {Read::devices,
      "SELECT id, token, person, role, label, endpoint, p256dh, auth, created FROM devices"
      " ORDER BY id"},

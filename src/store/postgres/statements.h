@@ -92,6 +92,7 @@ enum class Read : std::uint8_t {
     kept,
     tokens,
     token_of,
+    delivered_since,
     devices,
     data_keys,
     rules,

@@ -49,6 +49,9 @@ public:
                                                Time until) override {
         return store_.claim(keys, now, until);
     }
+    Result<bool> delivered_since(std::string const& target, Time since) override {
+        return store_.delivered_since(target, since);
+    }
     Result<port::FeedPage> others(std::uint64_t after, std::size_t max_bytes) override {
         auto page = store_.others(after, max_bytes);
         if (page)

@@ -18,6 +18,10 @@ public:
                                                              Time /*until*/) override {
         return std::vector(keys.begin(), keys.end());
     }
+    [[nodiscard]] Result<bool> delivered_since(std::string const& /*target*/,
+                                               Time /*since*/) override {
+        return false;
+    }
     [[nodiscard]] Result<std::vector<std::string>> receive(Duration /*limit*/) override {
         return std::vector<std::string>();
     }

@@ -116,6 +116,7 @@ public:
     [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit);
 
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens();
+    [[nodiscard]] Result<bool> delivered_since(std::string const& target, Time since);
     [[nodiscard]] Result<std::optional<port::TokenRow>> token_of(Sha256 const& digest);
     [[nodiscard]] Result<std::vector<port::DeviceRow>> devices();
     [[nodiscard]] Result<std::vector<port::DataKeyRow>> data_keys();

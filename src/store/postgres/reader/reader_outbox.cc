@@ -71,6 +71,14 @@ Result<std::uint64_t> Reader::count_given_up(Time until, std::uint32_t limit) {
     return number(call);
 }
 
+Result<bool> Reader::delivered_since(std::string const& target, Time since) {
+    Call call{sql(Read::delivered_since)};
+    call.parameters.integer(to_ms(since)).text(target);
+    auto const rows = ask(call);
+    if (!rows) return std::unexpected(rows.error());
+    return rows->size() != 0;
+}
+
 Result<std::optional<Bits128>> Reader::delivered(Bits128 const& key) {
     Call call{sql(Read::delivered)};
     call.parameters.bytes(std::string_view(reinterpret_cast<char const*>(key.data()), key.size()));

@@ -366,6 +366,21 @@ TEST_F(SharedStores, ClaimedMessage_IsNotTheOthersUntilItIsDueAgain) {
     EXPECT_TRUE(a_->claim({}, at(80), at(99)).value().empty());
 }
 
+TEST_F(SharedStores, DeliveryByOne_IsKnownToTheOther) {
+    auto first = create(1, "acme");
+    first.posts = {post(1, 1, 0, "webhook", 10), post(1, 1, 1, "webhook", 10)};
+    first.posts[0].target = "https://hook";
+    first.posts[1].target = "https://other";
+    write(*a_, first);
+    EXPECT_FALSE(b_->delivered_since("https://hook", at(0)).value()) << "it waits";
+    port::OutboxUpdate update{.key = first.posts[0].key, .state = port::OutboxState::delivered};
+    update.delivered = at(20);
+    ASSERT_TRUE(a_->update_messages({&update, 1}));
+    EXPECT_TRUE(b_->delivered_since("https://hook", at(20)).value());
+    EXPECT_FALSE(b_->delivered_since("https://hook", at(21)).value());
+    EXPECT_FALSE(b_->delivered_since("https://other", at(0)).value());
+}
+
 // As after a kill of the processes that had the schema.
 TEST_F(SharedStores, RowsOfProcessesThatAreGone_AreRemovedByTheOnlyOneLeft) {
     auto const add = "INSERT INTO nodes(epoch, name, slot, version) VALUES(90, 'gone', 9, '0.1');";
