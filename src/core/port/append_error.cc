@@ -20,6 +20,11 @@ AppendResult fenced() {
     return std::unexpected(std::move(error));
 }
 
+AppendError source_changed(SourceFrame const& source) {
+    return Error{Code::precondition_failed,
+                 source.session.text() + " changed while it was copied."};
+}
+
 std::unexpected<Error> undelivered() {
     return fail(Code::conflict,
                 "what was sent when it was deleted is not delivered yet: try later");

@@ -258,6 +258,12 @@ enum class Drive : std::uint8_t {
     leave,  // decided by the driver, and no work is left: from now on there is none
 };
 
+// The session from which an append copies, and its newest frame when it was read.
+struct SourceFrame {
+    SessionId session;
+    NewestFrame newest;
+};
+
 // One session's append: atomic. Fails alone as `moved` if the session's newest frame is not the one
 // that `after` and `stamp` name, or if a driver decided it while another process that is not gone
 // is the driver.
@@ -286,6 +292,9 @@ struct Append {
     // processes open the append fails as `moved` if one has no row any more.
     std::vector<OutboxKey> taken = {};
     std::vector<SecretRow> secrets = {};
+    // The append fails alone with precondition_failed unless this frame is still the newest one of
+    // that session: a redaction may have removed there what it copies.
+    std::optional<SourceFrame> source = {};
     // Accepted deliveries, for all sessions; they are no longer kept. The append fails alone as
     // `moved` if one is known.
     std::vector<DeliveredRow> delivered = {};
@@ -326,6 +335,8 @@ struct AppendError : Error {
 using AppendResult = std::expected<Stamp, AppendError>;
 [[nodiscard]] AppendResult moved(SessionId session);
 [[nodiscard]] AppendResult fenced();
+// See Append::source.
+[[nodiscard]] AppendError source_changed(SourceFrame const& source);
 // The error of MaintenanceStore::forget_deleted().
 [[nodiscard]] std::unexpected<Error> undelivered();
 

@@ -41,6 +41,11 @@ struct Create {
         // Artifacts that the messages name, by their events in the original. The fork stores
         // copies.
         std::vector<std::pair<Seq, Artifact>> artifacts = {};
+        // The newest event of the original when it was read (0: not known), with the checksum of
+        // its frame, and its newest redaction. Not used by decide().
+        Seq head = 0;
+        std::uint64_t stamp = 0;
+        Seq redacted = 0;
     };
     std::optional<ForkOf> fork;
     // A client asks people. REQUIRES: the agent is no_agent. The session holds this call and

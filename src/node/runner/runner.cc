@@ -163,6 +163,7 @@ void Runner::posted(std::vector<port::OutboxRow> posts) {
 }
 
 void Runner::store_failed(Error const& error) {
+    if (error.code == Code::precondition_failed) return;  // refused, and nothing else
     outbox_.doubt();
     // Memory was too short to read a session: unloads idle ones for the next attempt.
     if (error.code == Code::overloaded) release_idle();

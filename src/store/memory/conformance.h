@@ -2,6 +2,7 @@
 // The tests that every store must pass. A test binary includes this file once and names its stores
 // with INSTANTIATE_TEST_SUITE_P(Name, StoreConformance, …).
 
+#include "store/memory/conformance_copies.h"
 #include "store/memory/conformance_feed.h"
 #include "store/memory/conformance_fixture.h"
 #include "store/memory/conformance_forget.h"

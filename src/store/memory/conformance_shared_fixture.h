@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <map>
+#include <mutex>
 #include <thread>
 
 namespace dormouse::store {
@@ -82,6 +83,51 @@ protected:
 private:
     std::unique_ptr<SharedUnderTest> subject_ = GetParam().make();
 };
+
+// One process appends to a session, the others copy it: between a copy and the frame that it names
+// there is no append. The feed has the order of the commits.
+TEST_P(SharedConformance, RacingCopies_HaveWhatTheirSourceHadThen) {
+    constexpr Seq appends = 60;
+    write(0, create(1, "acme"));
+    std::map<std::uint64_t, Seq> copied;  // number of the copy → head of the source
+    std::mutex mutex;
+    std::atomic<bool> done = false;
+    std::vector<port::Store*> stores;
+    for (std::size_t i = 0; i < count(); ++i) stores.push_back(&store(i));
+    auto const copy_all = [&](std::size_t place) {
+        port::Store& own = *stores[place];
+        for (std::uint64_t no = 1'000 * place; !done; ++no) {
+            auto one = create(no, "acme");
+            auto const id = session(1);
+            one.source = port::SourceFrame{id, own.newest({&id, 1}).value()[0]};
+            auto const result = commit(own, one);
+            std::scoped_lock const lock(mutex);
+            if (result) copied[no] = one.source->newest.head;
+        }
+    };
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 1; i < count(); ++i) threads.emplace_back(copy_all, i);
+    for (Seq after = 1; after < appends;) after += commit(*stores[0], append(1, after)) ? 1 : 0;
+    done = true;
+    threads.clear();
+    Seq head = 0;
+    std::size_t seen = 0;
+    for (std::uint64_t at = 0;;) {
+        auto const page = store(0).feed("acme", at, 1'000'000).value();
+        for (port::FeedRow const& row : page.rows) {
+            auto const copy = copied.find(row.session.number());
+            if (row.session == session(1)) head = row.frame.first;
+            if (copy == copied.end()) continue;
+            EXPECT_EQ(copy->second, head) << "copy " << copy->first;
+            ++seen;
+        }
+        if (!page.more) break;
+        at = page.next;
+    }
+    EXPECT_EQ(head, appends);
+    EXPECT_EQ(seen, copied.size());
+    EXPECT_GT(seen, 0u);
+}
 
 TEST_P(SharedConformance, Append_IsSeenByAllOthers) {
     auto const first = create(1, "acme", 2);

@@ -121,6 +121,12 @@ bool MemoryStore::fits(Append const& append) const {
     return !append.stamp || *append.stamp == session->stamp;
 }
 
+bool MemoryStore::is_newest(port::SourceFrame const& source) const {
+    auto const* const session = find(source.session);
+    if (session == nullptr || session->erased) return false;
+    return port::NewestFrame{head_of(*session), session->stamp} == source.newest;
+}
+
 AppendResult MemoryStore::check(Append const& append) const {
     CHECK(append.session.number() > 0);
     CHECK(append.frame.first == append.after + 1);
@@ -135,6 +141,8 @@ AppendResult MemoryStore::check(Append const& append) const {
     });
     bool const fit = !outdated && !known && fits(append) && may_drive(append) && may_take(append);
     if (!fit) return port::moved(append.session);
+    if (append.source && !is_newest(*append.source))
+        return std::unexpected(port::source_changed(*append.source));
     if (append.after == 0 && !append.row)
         return fail(Code::internal, "a session's first append needs its row");
     if (append.claims_alias && alias_taken(append))

@@ -198,6 +198,7 @@ private:
     [[nodiscard]] bool is_member() const;
     [[nodiscard]] MemoryDisk::Session const* find(SessionId session) const;
     [[nodiscard]] bool fits(port::Append const& append) const;
+    [[nodiscard]] bool is_newest(port::SourceFrame const& source) const;
     [[nodiscard]] port::AppendResult check(port::Append const& append) const;
     [[nodiscard]] port::AppendResult check_keys(port::Append const& append) const;
     [[nodiscard]] bool alias_taken(port::Append const& append) const;

@@ -53,6 +53,12 @@ constexpr auto writes = in_order<Write>({
     {Write::append,
      "SELECT append_5($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
      " $18, $19, $20)"},
+    // No row: the session from which it copies has changed. An append to that session that is under
+    // way is waited for, and a later one waits for this.
+    {Write::append_copy,
+     "SELECT append_5($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
+     " $18, $19, $20) WHERE EXISTS (SELECT FROM sessions WHERE no = $21 AND id = $22"
+     " AND head = $23 AND stamp = $24 AND status <> 'deleted' FOR SHARE)"},
     {Write::messages, "SELECT messages_1($1, $2, $3, $4, $5, $6)"},
     {Write::drop_delivered, "SELECT drop_delivered_1($1, $2, $3, $4, $5)"},
     {Write::drop_given_up, "SELECT drop_given_up_1($1, $2, $3, $4, $5, $6)"},

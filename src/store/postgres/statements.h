@@ -26,6 +26,7 @@ enum class Write : std::uint8_t {
     raise_numbers,
     newest_call,
     append,
+    append_copy,
     messages,
     drop_delivered,
     drop_given_up,

@@ -31,54 +31,86 @@ std::optional<Error> too_large(runner::ForkDraft const& draft) {
 
 using Copies = runner::ArtifactCopies;
 
-void create_fork(Api& api, ExchangePtr const& x, Create create) {
-    api.services().runner.create(
-        std::move(create), x->asker(), [&api, x](Result<runner::Created> created) {
-            if (!created) return x->fail(created.error());
-            x->params[0] = created->session.text();
-            api.services().runner.read_lane(
-                created->session, [x](Result<std::shared_ptr<runner::Lane>> lane) {
-                    if (!lane) return x->fail(gone_since(lane.error()));
-                    State const& state = (*lane)->state();
-                    x->json(
-                        201, session_object(state),
-                        {{"ETag", etag(state)}, {"Location", "/api/sessions/" + state.id.text()}});
-                });
-        });
+// So often the original may change between a read of it and the append of the fork.
+constexpr int fork_reads_max = 64;
+
+void answer_created(Api& api, ExchangePtr const& x, SessionId session) {
+    x->params[0] = session.text();
+    api.services().runner.read_lane(session, [x](Result<std::shared_ptr<runner::Lane>> lane) {
+        if (!lane) return x->fail(gone_since(lane.error()));
+        State const& state = (*lane)->state();
+        x->json(201, session_object(state),
+                {{"ETag", etag(state)}, {"Location", "/api/sessions/" + state.id.text()}});
+    });
+}
+
+void draft_fork(Api& api, ExchangePtr const& x, int reads);
+void create_fork(Api& api, ExchangePtr const& x, Create create, int reads);
+
+// The original changed. The copy is still good unless a redaction is among the changes.
+void create_again(Api& api, ExchangePtr const& x, Create create, int reads) {
+    if (reads == fork_reads_max)
+        return x->fail({Code::overloaded, "The session changes all the time: fork it later."});
+    SessionId const from = create.fork->from;
+    api.services().runner.read_lane(from, [&api, x, reads, create = std::move(create)](
+                                              Result<std::shared_ptr<runner::Lane>> lane) mutable {
+        if (!lane) return x->fail(lane.error());
+        if ((*lane)->state().redacted != create.fork->redacted)
+            return draft_fork(api, x, reads + 1);
+        runner::set_source(*create.fork, (*lane)->newest());
+        create_fork(api, x, std::move(create), reads + 1);
+    });
+}
+
+void create_fork(Api& api, ExchangePtr const& x, Create create, int reads) {
+    auto const kept = std::make_shared<Create const>(create);
+    api.services().runner.create(std::move(create), x->asker(),
+                                 [&api, x, reads, kept](Result<runner::Created> created) {
+                                     if (created) return answer_created(api, x, created->session);
+                                     if (created.error().code != Code::precondition_failed)
+                                         return x->fail(created.error());
+                                     create_again(api, x, *kept, reads);
+                                 });
 }
 
 // If the original is deleted meanwhile, the answer is as if it had been deleted before.
 void fork_with_artifacts(Api& api, ExchangePtr const& x, Create create,
-                         runner::NamedArtifacts artifacts) {
-    if (artifacts.empty()) return create_fork(api, x, std::move(create));
+                         runner::NamedArtifacts artifacts, int reads) {
+    if (artifacts.empty()) return create_fork(api, x, std::move(create), reads);
     SessionId const from = create.fork->from;
     port::ask(
         api.services().journal,
         [from, artifacts = std::move(artifacts)](port::JournalStore& store) {
             return runner::read_artifacts(store, from, artifacts);
         },
-        [&api, x, from, create = std::move(create)](Result<Copies> copies) mutable {
+        [&api, x, from, reads, create = std::move(create)](Result<Copies> copies) mutable {
             if (copies) {
                 create.fork->artifacts = *std::move(copies);
-                return create_fork(api, x, std::move(create));
+                return create_fork(api, x, std::move(create), reads);
             }
+            // A redaction may have removed one of them.
+            bool const removed = copies.error().code == Code::internal;
+            auto const redacted = create.fork->redacted;
             api.services().runner.read_lane(
-                from, [x, error = copies.error()](Result<std::shared_ptr<runner::Lane>> lane) {
-                    x->fail(lane ? error : lane.error());
+                from, [&api, x, reads, removed, redacted,
+                       error = copies.error()](Result<std::shared_ptr<runner::Lane>> lane) {
+                    if (!lane) return x->fail(lane.error());
+                    bool const again = removed && (*lane)->state().redacted != redacted;
+                    if (!again || reads == fork_reads_max) return x->fail(error);
+                    draft_fork(api, x, reads + 1);
                 });
         });
 }
 
-}  // namespace
-
-void fork_session(Api& api, ExchangePtr const& x) {
+// Reads the original, and creates the fork.
+void draft_fork(Api& api, ExchangePtr const& x, int reads) {
     auto const id = SessionId::parse(x->params[0]);
     if (!id) return x->fail(not_found());
     Body body(json::View(x->body), fork_request);
     if (body.error()) return x->fail(*body.error());
     auto const seq = body.integer("seq");
     std::string const title = body.string_or_empty("title");
-    read_history(api, *id, [&api, x, id = *id, seq, title](Result<Snapshot> snapshot) {
+    read_history(api, *id, [&api, x, seq, title, reads](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());
         State const& state = snapshot->lane->state();
         Seq const upto = seq ? static_cast<Seq>(*seq) : state.head;
@@ -98,8 +130,13 @@ void fork_session(Api& api, ExchangePtr const& x) {
         create.title = title.empty() ? state.title : title;
         create.labels = state.labels;
         create.fork = std::move(draft->fork);
-        fork_with_artifacts(api, x, std::move(create), std::move(draft->artifacts));
+        runner::set_source(*create.fork, snapshot->lane->newest());
+        fork_with_artifacts(api, x, std::move(create), std::move(draft->artifacts), reads);
     });
 }
+
+}  // namespace
+
+void fork_session(Api& api, ExchangePtr const& x) { draft_fork(api, x, 0); }
 
 }  // namespace dormouse::http

@@ -89,6 +89,8 @@ public:
     [[nodiscard]] bool loaded() const { return state_.has_value(); }
     // Whether what memory holds comes after this frame of the session, or ends with it.
     [[nodiscard]] bool has(port::Frame const& frame) const;
+    // The newest stored frame of state(). REQUIRES what that does.
+    [[nodiscard]] port::NewestFrame newest() const { return newest_; }
     // The newest records, oldest first; all records if recent_from_start(), which REQUIRES what
     // state() does.
     [[nodiscard]] std::vector<wire::RecordPtr> const& recent() const { return recent_; }

@@ -112,30 +112,35 @@ void Outbox::deliver_stored(Pair const& pair, port::OutboxRow row) {
     deliver(pair);
 }
 
-void Outbox::deliver(Pair const& pair) {
+void Outbox::deliver(Pair const& pair, int copied) {
     port::OutboxRow const& post = queues_.at(pair).front();
     auto what = wire::read_post(post.body);
     if (!what) return again(pair, true);  // from a newer release, which will deliver it
     Deliver command{{post.key.from, post.key.seq, post.key.n}, std::move(*what)};
     auto const* const run = std::get_if<StartRun>(&command.what);
-    if (!run || !run->fork) return give(pair, std::move(command));
+    if (!run || !run->fork) return give(pair, std::move(command), copied);
     auto question = [key = command.key](port::JournalStore& store) {
         return read_past(store, key.from, key.seq);
     };
-    auto give_past = [this, pair, command = std::move(command)](
+    auto give_past = [this, pair, copied, command = std::move(command)](
                          Result<std::optional<Create::ForkOf>> past) mutable {
         if (!past) return again(pair, is_unreadable(past.error()));
         command.past = *std::move(past);
-        give(pair, std::move(command));
+        give(pair, std::move(command), copied);
     };
     port::ask(services_.journal, std::move(question), scope_.guard(std::move(give_past)));
 }
 
-void Outbox::give(Pair const& pair, Deliver command) {
+void Outbox::give(Pair const& pair, Deliver command, int copied) {
     CHECK(command.key.from == pair.first);
-    send_(
-        pair.second, std::move(command), {ActorType::session, pair.first.text()},
-        scope_.guard([this, pair](Result<Answer> answer) { delivered(pair, std::move(answer)); }));
+    auto use = [this, pair, copied, copies = command.past.has_value()](Result<Answer> answer) {
+        bool const changed = copies && !answer && answer.error().code == Code::precondition_failed;
+        if (!changed) return delivered(pair, std::move(answer));
+        if (copied == copies_at_once) return again(pair, false);
+        deliver(pair, copied + 1);  // what it copies may have been removed meanwhile
+    };
+    send_(pair.second, std::move(command), {ActorType::session, pair.first.text()},
+          scope_.guard(std::move(use)));
 }
 
 void Outbox::delivered(Pair const& pair, Result<Answer> answer) {

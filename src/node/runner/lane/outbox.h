@@ -60,8 +60,9 @@ private:
     void begin_next();
     void attempt(Pair const& pair);
     void deliver_stored(Pair const& pair, port::OutboxRow row);
-    void deliver(Pair const& pair);
-    void give(Pair const& pair, session::Deliver command);
+    // `copied`: how often the sender changed while its history was copied.
+    void deliver(Pair const& pair, int copied = 0);
+    void give(Pair const& pair, session::Deliver command, int copied);
     void delivered(Pair const& pair, Result<session::Answer> answer);
     void send_back(Pair const& pair, Error const& why);
     void sent_back(Pair const& pair, Result<session::Answer> answer);
@@ -73,6 +74,7 @@ private:
 
     static constexpr std::size_t known_max = 16'384;
     static constexpr std::uint32_t page = 256;
+    static constexpr int copies_at_once = 16;
     static constexpr Duration retry_every{1'000};
     static constexpr Duration unreadable_every_max{300'000};
 

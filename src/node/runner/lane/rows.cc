@@ -71,6 +71,11 @@ port::Rewrite rewrite_of(Redact const& redact) {
     return out;
 }
 
+std::optional<port::SourceFrame> source_of(Create::ForkOf const& fork) {
+    if (fork.head == 0) return std::nullopt;
+    return port::SourceFrame{fork.from, {fork.head, port::Stamp{fork.stamp}}};
+}
+
 port::OutboxRow quarantine_row(State const& state, Seq seq, Time at, Mail const& mail) {
     port::OutboxRow row;
     row.key = quarantine_key(state.id, seq, 0);
@@ -98,6 +103,9 @@ Attachments take_attachments(Command& command) {
         }
     } else if (auto* const create = std::get_if<Create>(&command.body)) {
         if (create->ask) out.secrets[1] = std::exchange(create->ask->terms.webhook_secret, {});
+        if (create->fork) out.source = source_of(*create->fork);
+    } else if (auto const* const post = std::get_if<Deliver>(&command.body)) {
+        if (post->past) out.source = source_of(*post->past);
     } else if (auto const* const submit = std::get_if<Submit>(&command.body)) {
         for (Bits128 const& key : submit->delivery_keys)
             out.delivered.push_back({key, submit->delivery_digest});
@@ -170,6 +178,8 @@ void add_attachments(Attachments const& attachments, std::vector<Event> const& e
         } else if (std::holds_alternative<Redacted>(event.body)) {
             append.rewrite = attachments.rewrite;
             append.base = attachments.base;
+        } else if (std::holds_alternative<Forked>(event.body)) {
+            append.source = attachments.source;
         }
     }
 }

@@ -23,6 +23,7 @@ struct Attachments {
     std::optional<port::BaseRow> base = {};          // written if the history is cut
     std::optional<port::Rewrite> rewrite = {};       // written if content is removed
     std::vector<session::Redact::Quarantined> quarantined = {};  // the same
+    std::optional<port::SourceFrame> source = {};                // of a fork
 };
 // Moves the attachments out of the command.
 [[nodiscard]] Attachments take_attachments(session::Command& command);

@@ -327,10 +327,20 @@ std::optional<ForkDraft> draft_fork(State const& state, wire::History const& his
     auto past = wire::transcript(state, history, step);
     if (cut) past.cut(fork_transcript_bytes_max);
     auto const count = static_cast<std::uint32_t>(past.messages.size());
-    ForkDraft out{{state.id, step, Json::trusted(past.text()), count}, {}};
+    ForkDraft out{.fork = {.from = state.id,
+                           .seq = step,
+                           .messages = Json::trusted(past.text()),
+                           .message_count = count,
+                           .redacted = state.redacted},
+                  .artifacts = {}};
     out.artifacts = wire::artifacts_of(state.id, history, step, out.fork.messages.text());
     for (auto const& [at, artifact] : out.artifacts) out.artifact_bytes += artifact.bytes;
     return out;
+}
+
+void set_source(Create::ForkOf& fork, port::NewestFrame const& newest) {
+    fork.head = newest.head;
+    fork.stamp = static_cast<std::uint64_t>(newest.stamp);
 }
 
 Result<std::optional<Create::ForkOf>> read_past(port::JournalStore& store, SessionId session,
@@ -346,6 +356,7 @@ Result<std::optional<Create::ForkOf>> read_past(port::JournalStore& store, Sessi
     for (wire::RecordPtr const& record : *records) history.add(*record);
     auto draft = draft_fork(loaded->state, history, seq, true);
     if (!draft) return std::nullopt;
+    set_source(draft->fork, {loaded->state.head, loaded->stamp});
     bool const too_many = draft->artifacts.size() > limits::fork_artifacts_max ||
                           draft->artifact_bytes > limits::fork_artifact_bytes_max;
     if (too_many) return std::move(draft->fork);

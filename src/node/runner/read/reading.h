@@ -92,6 +92,10 @@ inline constexpr std::size_t fork_transcript_bytes_max = std::size_t{8} << 20;
 [[nodiscard]] std::optional<ForkDraft> draft_fork(session::State const& state,
                                                   wire::History const& history, Seq seq, bool cut);
 
+// The fork is stored only while this is the newest frame of the original, because a redaction may
+// remove what it copies. REQUIRES: its messages were read after that frame was the newest one.
+void set_source(session::Create::ForkOf& fork, port::NewestFrame const& newest);
+
 // The start of a fork with its artifacts; without them if they are more than a fork may copy. Only
 // the newest part of a very long transcript. nullopt: nothing yet, or the session is gone.
 [[nodiscard]] Result<std::optional<session::Create::ForkOf>> read_past(port::JournalStore& store,

@@ -179,7 +179,7 @@ Answer<Writer::Statuses> Writer::once(Call const& call) {
         auto rows = (*connection)->run(call, options_.call_wait);
         // A wait for the standby that was cancelled is a warning, not an error.
         bool const warned = rows && (*connection)->warned();
-        if (rows && !warned) return integers_of(rows->text(0, 0));
+        if (rows && !warned) return rows->size() == 0 ? Statuses() : integers_of(rows->text(0, 0));
         if (warned) session_.close();
         auto const state = rows ? std::string() : rows.error().state;
         if (state == "DM001") return std::unexpected(fence());

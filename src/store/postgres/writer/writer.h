@@ -117,6 +117,9 @@ private:
     // A call without appends. Returns its status.
     [[nodiscard]] Result<std::int64_t> change(Call const& call);
 
+    void write_copy(std::span<port::Append const> appends, std::size_t i, Results& results);
+    void take_statuses(std::span<port::Append const> appends, std::vector<std::size_t> const& round,
+                       Answer<Statuses> const& statuses, Results& results);
     void write_round(std::span<port::Append const> appends, std::vector<std::size_t> const& round,
                      Results& results);
     [[nodiscard]] Parameters encode(std::span<port::Append const> appends,

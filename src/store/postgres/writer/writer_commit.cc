@@ -98,22 +98,44 @@ std::vector<AppendResult> Writer::commit(std::span<Append const> appends) {
     std::ranges::sort(order, {},
                       [&](std::size_t i) { return std::pair(appends[i].session.number(), i); });
     Rounds rounds;
+    std::vector<std::size_t> copies;
     for (std::size_t const i : order) {
         if (appends[i].epoch < joined_)  // decided before join()
             results[i] = port::moved(appends[i].session);
         else if (auto fault = fault_of(appends[i]))
             results[i] = std::unexpected(std::move(*fault));
+        else if (appends[i].source)
+            copies.push_back(i);
         else
             rounds.add(appends[i], i);
     }
     for (auto const& round : rounds.all()) write_round(appends, round, results);
+    for (std::size_t const i : copies) write_copy(appends, i, results);
     return results;
+}
+
+// Alone in its transaction: it may wait for the row of the session from which it copies.
+void Writer::write_copy(std::span<Append const> appends, std::size_t i, Results& results) {
+    port::SourceFrame const& source = *appends[i].source;
+    Call call{sql(Write::append_copy), encode(appends, {i})};
+    call.parameters.integer(number_of(source.session)).text(source.session.bare());
+    call.parameters.integer(signed_of(source.newest.head)).integer(stored(source.newest.stamp));
+    take_statuses(appends, {i}, once(call), results);
 }
 
 void Writer::write_round(std::span<Append const> appends, std::vector<std::size_t> const& round,
                          Results& results) {
     Call const call{sql(Write::append), encode(appends, round)};
-    auto const statuses = once(call);
+    take_statuses(appends, round, once(call), results);
+}
+
+void Writer::take_statuses(std::span<Append const> appends, std::vector<std::size_t> const& round,
+                           Answer<Statuses> const& statuses, Results& results) {
+    if (statuses && statuses->empty()) {
+        for (std::size_t const i : round)
+            results[i] = std::unexpected(port::source_changed(appends[i].source.value()));
+        return;
+    }
     if (statuses) {
         bool const stamps = statuses->size() == 2 * round.size();
         CHECK(stamps || statuses->size() == round.size());

@@ -284,6 +284,12 @@ std::expected<Writer::Known, Writer::Failure> Writer::check(Append const& append
     if (!repeats) return std::unexpected(Failure{Reach::batch, repeats.error()});
     if (*repeats)
         return std::unexpected(Failure{Reach::append, port::moved(append.session).error()});
+    if (append.source) {
+        auto const newest = newest_of(append.source->session);
+        if (!newest) return std::unexpected(Failure{Reach::batch, newest.error()});
+        if (*newest != append.source->newest)
+            return std::unexpected(Failure{Reach::append, port::source_changed(*append.source)});
+    }
     // A session without any journal can still be deleted.
     if (append.after > 0 || (append.erase && *there)) {
         if (!*there || found.text(0) != append.session.bare())
@@ -304,17 +310,20 @@ std::expected<Writer::Known, Writer::Failure> Writer::check_head(Append const& a
     return std::unexpected(Failure{Reach::append, port::moved(append.session).error()});
 }
 
-// Returns true if the session's newest frame is the one on which the append was decided.
-Result<bool> Writer::is_newest(Append const& append) {
-    auto const number = append.session.number();
+Result<port::NewestFrame> Writer::newest_of(SessionId session) {
     auto last = query(Write::find_head);
-    last.bind(key_of(number, 0)).bind(key_of(number, seq_end - 1) + 1);
+    last.bind(key_of(session.number(), 0)).bind(key_of(session.number(), seq_end - 1) + 1);
     auto const row = last.next();
     if (!row) return std::unexpected(row.error());
-    if (!*row) return append.after == 0;
-    auto const newest = newest_frame(append.session, last.integer(0), last.integer(1),
-                                     last.integer(2), last.text(3));
-    return newest.head == append.after && (!append.stamp || newest.stamp == *append.stamp);
+    if (!*row) return port::NewestFrame();
+    return newest_frame(session, last.integer(0), last.integer(1), last.integer(2), last.text(3));
+}
+
+// Returns true if the session's newest frame is the one on which the append was decided.
+Result<bool> Writer::is_newest(Append const& append) {
+    auto const newest = newest_of(append.session);
+    if (!newest) return std::unexpected(newest.error());
+    return newest->head == append.after && (!append.stamp || newest->stamp == *append.stamp);
 }
 
 }  // namespace dormouse::store::sqlite

@@ -14,6 +14,7 @@ namespace {
 
 // So often a plan may be outdated by another redaction or by retention.
 constexpr int plans_max = 8;
+constexpr int searches_max = 8;
 constexpr std::size_t sessions_max = 1'000;
 
 // It was removed, or never existed.
@@ -25,31 +26,6 @@ bool is_gone(Error const& error) {
 Error too_many_sessions() {
     return {Code::too_large, "More than " + std::to_string(sessions_max) +
                                  " sessions have it: delete those that you do not need."};
-}
-
-// What was set of a session that a fork began with: "title", "labels" or "label <key>".
-void set_of(RedactionAsk& ask, std::string const& item) {
-    ask.set = item == "title" ? wire::SetPart::title : wire::SetPart::labels;
-    if (item.starts_with("label ")) ask.label = item.substr(6);
-}
-
-RedactionAsk ask_for(RedactionCopy const& copy, RedactionAsk const& root, bool ancestor) {
-    RedactionAsk out{.reason = root.reason};
-    auto const message = parse_numbered("msg_", copy.item);
-    auto const call = wire::parse_call(copy.item);
-    if (copy.why == CopyKind::alias) {
-        out.alias_of = SessionId::parse(copy.item);
-    } else if (copy.why == CopyKind::fork && root.set != wire::SetPart::none) {
-        set_of(out, copy.item);
-        out.at_creation = !ancestor;
-    } else if (message && message->session == copy.session) {
-        out.message = message->number;
-    } else if (call) {
-        out.call = *call;
-    } else {
-        out.item = copy.item;
-    }
-    return out;
 }
 
 }  // namespace
@@ -70,6 +46,8 @@ struct Redactor::Job {
     Done done;
     std::vector<Part> parts;  // the first is what was asked for; it is removed last
     std::optional<CopySearch> copies = {};
+    int searches = 0;                            // that are done
+    std::vector<RedactionCopy> only_named = {};  // forks in which it stays
 
     [[nodiscard]] SessionId session() const { return parts.front().session; }
     [[nodiscard]] bool has(RedactionCopy const& copy) const {
@@ -104,15 +82,31 @@ struct Redactor::Job {
     }
     // What mail or a task says is found by links that a redaction removes. So forks of it go with
     // it, or never: a later request would not find them.
+    [[nodiscard]] bool is_linked() const {
+        return std::ranges::any_of(parts,
+                                   [](Part const& part) { return part.copy && !part.is_fork(); });
+    }
     [[nodiscard]] std::optional<Error> forks_left_behind() const {
-        bool const linked = std::ranges::any_of(
-            parts, [](Part const& part) { return part.copy && !part.is_fork(); });
-        if (!linked || ask.forks || copies->found.empty()) return std::nullopt;
-        RedactionCopy const& fork = copies->found.front();
+        if (!is_linked() || only_named.empty()) return std::nullopt;
+        RedactionCopy const& fork = only_named.front();
         return Error{Code::wrong_state,
                      "A fork holds it, too (" + fork.session.text() + ", " + fork.item +
                          "), and could not be found afterwards: ask for the forks, too "
                          "(--forks, or \"forks\": true)."};
+    }
+    [[nodiscard]] bool has_names() const { return !copies->names.empty() || !copies->set.empty(); }
+    // What a search has found. A fork that was made after the check of forks_left_behind() cannot
+    // be refused any more. Returns whether it goes there, too.
+    [[nodiscard]] bool take_found() {
+        auto found = std::exchange(copies->found, {});
+        std::erase_if(found, [this](RedactionCopy const& copy) { return has(copy); });
+        bool const first = ++searches == 1;
+        bool const goes = ask.forks || (!first && is_linked());
+        if (goes)
+            for (RedactionCopy const& copy : found) add(copy);
+        else
+            only_named.insert(only_named.end(), found.begin(), found.end());
+        return goes && !found.empty();
     }
     void fail(Error error) { done(std::unexpected(std::move(error))); }
     void finish() {
@@ -122,8 +116,7 @@ struct Redactor::Job {
             report.copies.push_back(*part.copy);
             report.copies.back().seq = part.plan->report.seq;
         }
-        if (!ask.forks && copies)
-            report.copies.insert(report.copies.end(), copies->found.begin(), copies->found.end());
+        report.copies.insert(report.copies.end(), only_named.begin(), only_named.end());
         done(std::move(report));
     }
 };
@@ -172,12 +165,7 @@ void Redactor::planned(JobPtr const& job, std::size_t i, Result<RedactionPlan> p
 // Finds forks, once the sessions are known that certainly have it.
 void Redactor::search(JobPtr const& job) {
     if (!job->copies) job->copies = job->search_of_forks();
-    bool const none = job->copies->names.empty() && job->copies->set.empty();
-    if (none || job->copies->done) {
-        if (job->ask.dry_run) return job->finish();
-        if (auto error = job->forks_left_behind()) return job->fail(*std::move(error));
-        return apply(job, job->parts.size());
-    }
+    if (!job->has_names() || job->copies->done) return remove(job);
     auto next = [search = std::move(*job->copies)](port::Store& store) {
         return search_copies(store, search);
     };
@@ -187,17 +175,33 @@ void Redactor::search(JobPtr const& job) {
         if (job->copies->found.size() > sessions_max) return job->fail(too_many_sessions());
         std::size_t const known = job->parts.size();
         if (!job->copies->done) return search(job);
-        std::erase_if(job->copies->found,
-                      [&](RedactionCopy const& copy) { return job->has(copy); });
-        if (job->ask.forks)
-            for (RedactionCopy const& copy : job->copies->found) job->add(copy);
+        bool const more = job->take_found();
+        if (!more && job->searches > 1) return job->finish();
         plan(job, known);
     }));
 }
 
+void Redactor::remove(JobPtr const& job) {
+    if (job->searches <= 1) {
+        if (job->ask.dry_run) return job->finish();
+        if (auto error = job->forks_left_behind()) return job->fail(*std::move(error));
+    }
+    apply(job, job->parts.size());
+}
+
+// A fork that was made before the redaction was stored has the content, also if the search came too
+// early for it. None is made later: its append names the newest frame of what it copies.
+void Redactor::search_again(JobPtr const& job) {
+    if (!job->has_names()) return job->finish();
+    if (job->searches == searches_max)
+        return job->fail({Code::overloaded, "The session is forked all the time."});
+    job->copies->begin_again();
+    search(job);
+}
+
 // Removes the first `left` parts, the last one first.
 void Redactor::apply(JobPtr const& job, std::size_t left) {
-    if (left == 0) return job->finish();
+    if (left == 0) return search_again(job);
     std::size_t const i = left - 1;
     Job::Part& part = job->parts[i];
     if (!part.plan || !part.plan->command) return apply(job, i);

@@ -100,6 +100,8 @@ private:
     void plan(JobPtr const& job, std::size_t i);
     void planned(JobPtr const& job, std::size_t i, Result<RedactionPlan> plan);
     void search(JobPtr const& job);
+    void remove(JobPtr const& job);
+    void search_again(JobPtr const& job);
     void apply(JobPtr const& job, std::size_t left);
     void ask_plan(JobPtr const& job, std::size_t i, port::Fn<void(Result<RedactionPlan>)> then);
     void again(JobPtr const& job, std::size_t i);

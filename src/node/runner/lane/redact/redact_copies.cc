@@ -5,6 +5,7 @@
 #include "wire/redact.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -105,10 +106,53 @@ void take(CopySearch& search, SessionId session, Beginning const& begin) {
     if (!search.set.empty() && in_tree) take_set(search, session, begin.created);
 }
 
+// What was set of a session that a fork began with: "title", "labels" or "label <key>".
+void set_of(RedactionAsk& ask, std::string const& item) {
+    ask.set = item == "title" ? wire::SetPart::title : wire::SetPart::labels;
+    if (item.starts_with("label ")) ask.label = item.substr(6);
+}
+
 }  // namespace
 
+RedactionAsk ask_for(RedactionCopy const& copy, RedactionAsk const& root, bool ancestor) {
+    RedactionAsk out{.reason = root.reason};
+    auto const message = parse_numbered("msg_", copy.item);
+    auto const call = wire::parse_call(copy.item);
+    if (copy.why == CopyKind::alias) {
+        out.alias_of = SessionId::parse(copy.item);
+    } else if (copy.why == CopyKind::fork && root.set != wire::SetPart::none) {
+        set_of(out, copy.item);
+        out.at_creation = !ancestor;
+    } else if (message && message->session == copy.session) {
+        out.message = message->number;
+    } else if (call) {
+        out.call = *call;
+    } else {
+        out.item = copy.item;
+    }
+    return out;
+}
+
+void CopySearch::begin_again() {
+    std::vector<std::uint64_t> all;
+    all.reserve(read_before.size() + read.size());
+    std::ranges::merge(read_before, std::exchange(read, {}), std::back_inserter(all));
+    read_before = std::move(all);
+    after = 0;
+    found.clear();
+    done = false;
+}
+
+Result<void> search_session(port::JournalStore& store, SessionId session, CopySearch& search) {
+    take_own(search, session);
+    auto const begin = beginning(store, session, !search.set.empty());
+    if (!begin) return std::unexpected(begin.error());
+    take(search, session, *begin);
+    return {};
+}
+
 Result<CopySearch> search_copies(port::Store& store, CopySearch search) {
-    if (search.after == 0) {
+    if (search.tree.empty()) {
         if (auto added = add_ancestors(store, search); !added)
             return std::unexpected(std::move(added.error()));
     }
@@ -117,10 +161,10 @@ Result<CopySearch> search_copies(port::Store& store, CopySearch search) {
     for (port::SessionRow const& row : *rows) {
         search.after = row.id.number();
         if (row.status == "deleted" || !may_name(search, row.project)) continue;
-        take_own(search, row.id);
-        auto const begin = beginning(store, row.id, !search.set.empty());
-        if (!begin) return std::unexpected(begin.error());
-        take(search, row.id, *begin);
+        if (std::ranges::binary_search(search.read_before, row.id.number())) continue;
+        search.read.push_back(row.id.number());
+        if (auto done = search_session(store, row.id, search); !done)
+            return std::unexpected(std::move(done.error()));
     }
     search.done = rows->size() < sessions_at_once;
     return search;

@@ -20,12 +20,25 @@ struct CopySearch {
     std::vector<std::string> projects = {};  // empty: all; sessions of others are not named
     // Forks of each other: ids that imports give are unique among these only.
     std::set<SessionId> tree = {}, ancestors = {};
-    std::uint64_t after = 0;  // sessions up to this number have been read
+    std::uint64_t after = 0;                      // sessions up to this number have been read
+    std::vector<std::uint64_t> read = {};         // numbers of sessions, ascending
+    std::vector<std::uint64_t> read_before = {};  // by earlier searches; they are skipped
     std::vector<RedactionCopy> found = {};
     bool done = false;
+
+    // Finds what was made since.
+    void begin_again();
 };
 
 // Searches the next piece of the store; blocks.
 [[nodiscard]] Result<CopySearch> search_copies(port::Store& store, CopySearch search);
+
+// Searches this session alone, which may be in another store than the next one. REQUIRES: `tree`
+// has the root and its ancestors; a fork comes after what it was made from.
+[[nodiscard]] Result<void> search_session(port::JournalStore& store, SessionId session,
+                                          CopySearch& search);
+// What a copy that was found is asked for. `root`: what the search was made for.
+[[nodiscard]] RedactionAsk ask_for(RedactionCopy const& copy, RedactionAsk const& root,
+                                   bool ancestor);
 
 }  // namespace dormouse::runner
