@@ -344,10 +344,10 @@ TEST_F(PostgresMigrations, StepsOfANewerRelease_StayUntilTheirFormatIsWritten) {
 }
 
 TEST_F(PostgresMigrations, ForeignTables_AreRefusedAndStay) {
-    for (char const* const table : {"sessions(n bigint)", "meta(n bigint)",
-                                    "meta(name text, value bigint)", "meta(name int, value int)",
-                                    "agent_sessions(n bigint)", "pending_tool_calls(n bigint)",
-                                    "agent_session_messages(n bigint)"}) {
+    for (char const* const table :
+         {"sessions(n bigint)", "meta(n bigint)", "meta(name text, value bigint)",
+          "meta(name int, value int)", "agent_sessions(n bigint)", "pending_tool_calls(n bigint)",
+          "agent_session_messages(n bigint)"}) {
         schema_ = parse_address(server().fresh_url())->schema;
         server().run("CREATE SCHEMA " + schema_ + "; CREATE TABLE " + schema_ + "." + table);
         auto connection = in_schema();
