@@ -11,9 +11,9 @@ namespace dormouse::cli {
 [[nodiscard]] Outcome<std::string> pick_call(Context const& context, Client& client,
                                              Offered offered);
 [[nodiscard]] Outcome<std::string> pick_session(Context const& context, Client& client);
-// Of the newest sessions those that `retry` continues.
+// Offers the newest sessions that `retry` can continue.
 [[nodiscard]] Outcome<std::string> pick_failed_session(Context const& context, Client& client);
-// Of the newest messages of the session.
+// Offers the newest messages of the session.
 [[nodiscard]] Outcome<std::string> pick_message(Context const& context, Client& client,
                                                 std::string const& session);
 // Asks a question for yes or no; no by default.

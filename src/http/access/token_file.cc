@@ -116,7 +116,7 @@ Result<std::string> load_capability_key(std::filesystem::path const& directory,
         directory / "callback.key", agree,
         [](std::string const& text) { return text.size() == length; },
         [&] { return base64url(entropy.random()); },
-        "put back the one that was there, or delete it, and callback URLs that were given out die");
+        "restore the previous file; or delete it, which makes all issued callback URLs invalid");
 }
 
 P256Secret new_push_key(port::Entropy& entropy) {

@@ -124,8 +124,8 @@ inline constexpr auto rows<State> = object(
     field("forkedFrom", &State::forked_from), field("acpSessionID", or_null(&State::acp_session)),
     field("cwd", or_null(&State::cwd)),
     maybe("node", or_null(&State::node),
-          "Only there if the session continues on one server alone, of several that share the "
-          "store: its agent's program keeps something on that machine."),
+          "Name of the only server on which the session can continue, because its external "
+          "agent stores data there. Omitted otherwise."),
     field("labels",
           [](State const& s) { return s.labels.is_null() ? Json::trusted("{}") : s.labels; },
           {.more = R"("type":"object","additionalProperties":{"type":"string"})"}),

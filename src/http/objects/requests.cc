@@ -103,8 +103,8 @@ constexpr Member rule_members[] = {
                      .more = R"("items":{"type":"string"})"}))),
     between(
         1'000, 366 * day_ms,
-        integer("forMs", {.about = "Time for which it answers. Left out: 30 days for the project; "
-                                   "as long as the session."})),
+        integer("forMs", {.about = "How long the rule is valid. Default: 30 days for a rule of the "
+                                   "project; the session's life for a rule of the session."})),
 };
 constexpr Member decision_members[] = {
     required(flag("approved")),
@@ -247,8 +247,8 @@ constexpr Member import_members[] = {
 constexpr Member import_part_members[] = {
     required(between(2, std::numeric_limits<std::int64_t>::max(),
                      integer("part", {.more = R"("maximum":64)"}),
-                     "must be 2 or more; the first one makes the session"),
-             "must be 2 or more; the first one makes the session"),
+                     "must be at least 2: part 1 creates the session"),
+             "must be at least 2: part 1 creates the session"),
     messages,
 };
 

@@ -183,8 +183,8 @@ bool Api::awaited() const {
            waits_->some();
 }
 
-// What a process that is gone kept for calls that had not paused is offered by all others: one of
-// them has the call.
+// When a process has left, every other process offers the deliveries that it had kept for calls not
+// yet paused; the one that has the call takes them.
 void Api::on_heartbeat(port::Beat const& beat, Epoch self) {
     shared_access_->on_heartbeat(beat.access);
     auto const before = std::exchange(others_, beat.nodes);
@@ -204,7 +204,7 @@ bool Api::is_open(HttpRequest const& head) const {
     return reads && (web_page_.has(head.path) || is_mcp_metadata(head.path));
 }
 
-// What needs no token of ours is answered without asking the database for one.
+// Routes without a token need no lookup in the database.
 bool Api::needs_look_up(HttpRequest const& head) const {
     return !is_open(head) && !is_webhook(head) && shared_access_->is_unsure(head);
 }

@@ -18,10 +18,9 @@
 
 namespace dormouse::http {
 
-// What `changedSince` continues from; clients repeat the number and read nothing in it. Of a store
-// that one process uses it is a time in ms. Of one that several use it is a place in the feed,
-// above all times: a change reaches memory at another time in each process, but all read the same
-// feed.
+// An opaque cursor for `changedSince`: a time in ms if one process uses the store, else a position
+// in the feed, because a change reaches memory at another time in each process, but all read the
+// same feed. Feed positions are larger than all times.
 class AsOf {
 public:
     static constexpr std::uint64_t most = std::uint64_t{1} << 53;

@@ -161,7 +161,7 @@ void Grammar::add_retention() {
                     "Audit lines older than this (audit_after)")
         ->type_name("TIME");
     old->add_option("--dead-deliveries-after", retention->dead_deliveries_after,
-                    "Webhooks given up longer ago (dead_deliveries_after)")
+                    "Delete webhooks given up more than this long ago (dead_deliveries_after)")
         ->type_name("TIME");
     old->add_option("--messages", retention->messages,
                     "Instead: the oldest tenth of the messages of sessions with this many")
@@ -171,7 +171,7 @@ void Grammar::add_retention() {
                     "Instead: turns that ended longer ago than this")
         ->type_name("TIME");
     old->add_option("--bytes", retention->bytes,
-                    "Instead: the oldest turns of sessions with a larger journal")
+                    "Instead: the oldest turns of sessions whose journal is larger than this")
         ->type_name("SIZE");
     old->add_option("--session", retention->session, "With one of these: this session only")
         ->type_name("SESSION");
@@ -207,7 +207,7 @@ void Grammar::add_import() {
         i->add_flag("--new-ids", import->new_ids,
                     "Export: give each session a new id, also in all that names it");
     i->add_flag("--restore-deleted", import->restore_deleted,
-                "Export: bring back completed sessions that were deleted there, under their ids")
+                "Export: also restore completed sessions that were deleted here, with their ids")
         ->excludes(renamed);
     i->add_flag("--start", import->start,
                 "Export: do not hold; the next server continues what the sessions did");

@@ -53,7 +53,7 @@ Outcome<void> check_names(RedactArgs const& args) {
     return {};
 }
 
-// What redact removes, but for the session: where that may be omitted, an id alone is of a thing.
+// Normalizes the arguments: if the session was omitted, the first id names what to remove.
 Outcome<RedactArgs> complete(Context const& context, RedactArgs args) {
     if (!kind_of(args.session).empty())
         args.what.insert(args.what.begin(), std::exchange(args.session, {}));

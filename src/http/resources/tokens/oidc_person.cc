@@ -39,7 +39,7 @@ Person const* find_person(oidc::Claims const& claims, People const& people) {
     return found == people.persons.end() ? nullptr : &*found;
 }
 
-// Texts of others: of a [[user]] who is somebody else, and of the server's own tokens.
+// Returns true if the name belongs to another [[user]] or to one of the server's own tokens.
 bool is_taken(std::string const& name, People const& people) {
     std::string const small = lower_case(name);
     if (small == "env" || small == "first") return true;

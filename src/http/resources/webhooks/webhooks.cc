@@ -46,8 +46,9 @@ Delivery delivery_of(webhook::Source const& source, std::string id, std::string_
 
 namespace {
 
-// The delivery of a kept row. Its key under its content is that of the body as it was sent; the row
-// has the JSON of the body, which is the same unless there was white space around it.
+// Returns the delivery of a kept row. The content key was computed from the body as sent. The row
+// holds the body as JSON, which can differ in surrounding white space; then only the stored key is
+// used.
 Delivery delivery_in(webhook::Source const& source, port::KeptRow const& row) {
     Delivery out = delivery_of(source, row.delivery_id, row.body);
     if (out.digest != row.delivery.digest) out.keys = {row.delivery.key};
