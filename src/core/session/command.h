@@ -288,8 +288,8 @@ struct Redact {
     Seq base = 0;
     Seq redacted = 0;
     Redacted what;
-    // What the session had when it was planned, if `what` changes it, and its newest event: what it
-    // sends in an open turn may name what was set.
+    // Head, title, alias and labels at planning time, set only if `what` changes one of the three:
+    // a later append of an open turn could still send the old value.
     Seq head = 0;
     std::string title = {}, alias = {};
     Json labels = {};

@@ -82,8 +82,9 @@ inline constexpr Duration mail_minute{60'000};
 
 inline constexpr std::size_t cancel_reason_bytes_max = 1'000;
 
-static_assert(tool_concurrency_max + 1 + unnotified_turns_max + permissions_max <= outstanding_max,
-              "tools and gates in work, one request, turns that have ended, and verdicts");
+static_assert(
+    tool_concurrency_max + 1 + unnotified_turns_max + permissions_max <= outstanding_max,
+    "running tools and gates, one model request, unnotified turns, and permission answers");
 static_assert(calls_per_reply_max <= open_calls_max);
 static_assert(output_bytes_max < artifact_bytes_max);
 static_assert(input_file_bytes_max <= artifact_bytes_max);

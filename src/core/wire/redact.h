@@ -14,7 +14,7 @@
 
 namespace dormouse::wire {
 
-// What was set of the session itself.
+// Properties of a session that can be redacted.
 enum class SetPart : std::uint8_t { none, title, alias, labels };
 
 // What is removed, and the text that takes its place.
@@ -46,8 +46,8 @@ struct RedactionTarget {
 // Removes what a state has of the target: what was set, and texts of tasks.
 void redact_state(session::State& state, RedactionTarget const& target);
 
-// The message with this id among those that a fork or an import brought; a view that does not
-// exist: none has it.
+// Returns the copied message with this id; a missing view if there is none. A fork or an import
+// copied it.
 [[nodiscard]] json::View copied_message(Json const& messages, std::string_view id);
 
 // The same, or the part of it that the target names.

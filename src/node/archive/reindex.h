@@ -22,11 +22,11 @@ struct Unindexed {
 };
 [[nodiscard]] Result<std::vector<Unindexed>> unindexed(std::filesystem::path const& directory);
 
-// What the lines say; their place is added. Never empty.
+// Parses the lines of an archive file; read_data() adds their place. Neither function is empty.
 struct Describe {
-    // Of the first line.
+    // Parses the first line.
     std::function<Result<Writer::Origin>(std::string const& line)> head;
-    // Of one session.
+    // Parses the lines of one session.
     std::function<Result<Entry>(std::string const& lines)> session;
 };
 

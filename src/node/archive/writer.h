@@ -59,8 +59,9 @@ public:
                                      Frame const& frame, Next const& next);
 
     // Writes the file again with what `change` makes of each session, and removes the former one.
-    // A crash leaves one of both. An error, also one of `change`, leaves the former file. Of a
-    // plain file that stays plain, damaged sessions are copied as they are if `damaged` says so.
+    // After a crash exactly one of the two files exists. An error, also one of `change`, leaves the
+    // former file. With OnDamage::copy, damaged sessions of a plain file that stays plain are
+    // copied unchanged.
     using Change = std::function<Result<Session>(Session)>;
     enum class OnDamage : std::uint8_t { refuse, copy };
     [[nodiscard]] Result<File> rewrite(File const& file, Origin const& origin, Frame const& frame,

@@ -378,7 +378,7 @@ void Runner::read(SessionId session, Seq from, port::Fn<void(Result<Read>)> done
     read_on(session, std::max<Seq>(from, 1), {}, std::move(done));
 }
 
-// Ends inside a look, so that the records and the lane's state are from the same moment: while the
+// Calls `done` within a read of the lane, so that records and state are consistent: while the
 // journal was read, the lane may have continued or dropped its state.
 void Runner::read_on(SessionId session, Seq next, std::vector<wire::RecordPtr> records,
                      port::Fn<void(Result<Read>)> done) {

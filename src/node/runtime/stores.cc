@@ -132,7 +132,7 @@ Result<void> protect(OpenedStore& opened, std::unique_ptr<store::Sealer> sealer,
 }
 
 // Before the store is opened, because opening it counts the epoch. A store that cannot be read yet
-// is judged when it is open.
+// is checked when it is open.
 Result<void> check_keys(StoreChoice const& choice) {
     auto const view = store::SqliteStore::open_view(choice.place);
     if (!view) return {};

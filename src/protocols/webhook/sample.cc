@@ -28,7 +28,7 @@ public:
         child->put(rest.substr(end), std::move(value));
     }
 
-    // Members that were put go before those of the same name in a value that is an object. Members
+    // Members set by put() replace members of the same name in a value that is an object. Members
     // 0, 1, … without others are an array.
     void write(json::Writer& out) const {
         if (members_.empty()) {

@@ -14,10 +14,10 @@ struct CompactReport {
     bool rewritten = false;  // the whole file, and not its free pages only
 };
 
-// Beside the process that uses the directory: in steps of a few milliseconds, between which it
-// writes, if the file can give pages back one by one. Otherwise the file is rewritten once, which
-// makes that possible; nobody may use the directory then. A crash leaves the old file or the new
-// one. Blocks. Errors: not_found, newer_format, wrong_state (in use, and to be rewritten),
+// If the file can give pages back one by one (auto_vacuum), frees them in steps of a few
+// milliseconds while another process uses the directory. Otherwise rewrites the file once, which
+// makes that possible; no process may use the directory then. A crash leaves the old file or the
+// new one. Blocks. Errors: not_found, newer_format, wrong_state (in use, and to be rewritten),
 // store_full, store_unavailable.
 [[nodiscard]] Result<CompactReport> compact(std::filesystem::path const& directory);
 

@@ -195,7 +195,7 @@ void Driver::announce() {
     std::string const how(name_of(session_.method));
     start_limit_.stop();
     listener_.on_mode(mode_);
-    // What was typed while this runtime did not read it, as when the server was killed.
+    // Reads what a person typed on the agent's screen while this server was down.
     if (!session_.is_new() && attach_requests_.empty()) screen_.read();
     if (session_.is_new() && !prompt_ && !attach_requests_.empty())
         attach_requests_.front().ask.on_event(

@@ -144,7 +144,7 @@ std::optional<std::int64_t> amount_in(BudgetName const& name, json::View value) 
 }
 
 // The question of the turn, if it is about a budget of a day of which something is left now.
-std::optional<CallNo> needless_question(Decider const& d) {
+std::optional<CallNo> obsolete_budget_question(Decider const& d) {
     if (!d.state.turn || d.state.turn->budget_call == 0 || !d.context.budgets) return std::nullopt;
     auto const& asked = d.state.calls.at(d.state.turn->budget_call).spec.budget;
     FITS(asked.has_value());
@@ -249,7 +249,7 @@ void follow_budget(Decider& d, CallNo call, BudgetUse const& use, Submission con
 
 void withdraw_question(Decider& d) {
     bool const active = d.state.lifecycle == Lifecycle::active;
-    auto const no = active ? needless_question(d) : std::nullopt;
+    auto const no = active ? obsolete_budget_question(d) : std::nullopt;
     if (!no) return;
     auto receipt = d.receipt(d.state.calls.at(*no).pending, SubmissionKind::cancel,
                              CallStatus::cancelled, submitted_error("cancelled").digest);

@@ -132,7 +132,8 @@ struct Offer {
 [[nodiscard]] Result<Answer> submit(Decider& d, Offer const& offer);
 // budget.cc: asks people if a budget is used up. False: none is.
 [[nodiscard]] bool ask_about_budget(Decider& d);
-// Why the amount of a raise is refused; nullopt: it is not, or the call is about no budget.
+// Returns why the amount of a raise is invalid; nullopt if it is valid or the call is not about a
+// budget.
 [[nodiscard]] std::optional<Error> refuse_raise(Call const& call, Offer const& offer);
 // Raises the budget, or ends the turn.
 void follow_budget(Decider& d, CallNo call, BudgetUse const& use, Submission const& what);

@@ -160,7 +160,8 @@ Result<Answer> handle(Decider& d, CutHistory const& c) {
 
 namespace {
 
-// Whether what a redaction changes in the state is still as it was planned.
+// Returns true if the parts of the state that the redaction changes (title, alias, labels, tasks,
+// mail) are as they were when it was planned.
 bool still_there(State const& state, Redact const& c) {
     Redacted const& what = c.what;
     if (!what.what.empty() && c.head != state.head) return false;

@@ -83,14 +83,14 @@ struct TakeBack {
 
 // A command that wrote no event need not be remembered.
 Result<Answer> remembered(Decider& d, OutboxKey const& key, std::size_t before,
-                          Result<Answer> judged) {
-    if (!judged) return judged;
+                          Result<Answer> result) {
+    if (!result) return result;
     if (d.events.size() == before) {
-        judged->outcome = Answer::Outcome::duplicate;
+        result->outcome = Answer::Outcome::duplicate;
     } else {
         d.took = key;
     }
-    return judged;
+    return result;
 }
 
 }  // namespace

@@ -2,8 +2,9 @@
 // Copies a data directory continuously, on a thread of its own, while the server works. It holds
 // one piece (16 MiB, and three more forms of it while it is made) in memory, and never a state of
 // the database while it writes to the depot: what changes meanwhile is copied next. A process sees
-// every change while it works. Of what was before its start it believes nothing: it compares every
-// page with the digests of the copy's newest state (page_record.h), or begins a generation.
+// every change while it works. It does not assume that the files are unchanged since the last run:
+// it compares every page with the digests of the copy's newest state (page_record.h), or begins a
+// new generation.
 
 #include "backup/copy/depot.h"
 #include "backup/copy/owner.h"

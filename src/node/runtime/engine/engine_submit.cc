@@ -100,7 +100,7 @@ void Runtime::Engine::submit_all(std::vector<runtime::Entering> offers,
         by_session[offers[i].pending.session].push_back(i);
     auto const shared = std::make_shared<std::vector<runtime::Entering>>(std::move(offers));
     for (auto& [session, places] : by_session) {
-        // Called from a look, so that the lane decides all of them together, in one append.
+        // Called within a read, so that the lane decides all of them together, in one append.
         node_.runner.read_lane(
             session, [this, batch, shared, places = std::move(places)](auto const&) {
                 for (std::size_t const i : places) {

@@ -415,8 +415,8 @@ constexpr char const* status_counts =
     "CREATE INDEX sessions_by_status ON sessions(project, status) WHERE status <> 'active' AND "
     "status <> 'deleted';";
 
-// turn: what an active session does, beside waiting: 0 nothing, 1 works or will try again, 2 its
-// newest turn failed. Of sessions at work the next append writes it.
+// turn: 0 none, 1 running or to be retried, 2 the newest turn failed. The migration does not set 1:
+// the next append of a running session does.
 constexpr char const* turns = R"sql(
 ALTER TABLE sessions ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;
 UPDATE sessions SET turn = 2 WHERE status = 'active' AND (

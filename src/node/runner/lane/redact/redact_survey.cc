@@ -48,8 +48,7 @@ Survey::Survey(State const& state, RedactionAsk const& ask) : state_(state), ask
     }
 }
 
-// In a fork, what its parent had set is not what was set there: one redaction does not stand for
-// the other.
+// In a fork, values inherited from the parent and values set later are redacted separately.
 std::string Survey::at_creation(std::string const& what) const {
     return ask_.at_creation ? what + " at creation" : what;
 }

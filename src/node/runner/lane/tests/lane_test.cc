@@ -10,13 +10,13 @@ namespace {
 using namespace session;
 using namespace session::testing;
 using LaneTest = testing::LaneTestOn<testing::TestJournal<store::MemoryStore, store::MemoryDisk>>;
-using Turnstile = LaneTest;
+using LaneOutput = LaneTest;
 using Forgetting = LaneTest;
 using ClosedThings = LaneTest;
 using Strings = std::vector<std::string>;
 using testing::Fault;
 
-TEST_F(Turnstile, Output_LeavesOnlyWhenDurable) {
+TEST_F(LaneOutput, Output_LeavesOnlyWhenDurable) {
     (void)create();
     host.store.hold = true;
     tell(prompt("hello"));
@@ -30,7 +30,7 @@ TEST_F(Turnstile, Output_LeavesOnlyWhenDurable) {
     EXPECT_EQ(host.lane->recent().back()->event.seq, stored_head());
 }
 
-TEST_F(Turnstile, WaitingCommands_AreDecidedIntoOneAppend) {
+TEST_F(LaneOutput, WaitingCommands_AreDecidedIntoOneAppend) {
     (void)create();
     host.store.hold = true;
     tell(prompt("first"));
@@ -48,7 +48,7 @@ TEST_F(Turnstile, WaitingCommands_AreDecidedIntoOneAppend) {
     EXPECT_EQ(host.store.sent.back().frame.count, 100U);
 }
 
-TEST_F(Turnstile, Refusal_WaitsForTheAppendItDependsOn) {
+TEST_F(LaneOutput, Refusal_WaitsForTheAppendItDependsOn) {
     (void)create();
     host.store.hold = true;
     tell(prompt("hello"));
@@ -59,7 +59,7 @@ TEST_F(Turnstile, Refusal_WaitsForTheAppendItDependsOn) {
     EXPECT_EQ(answers, (Strings{"applied", "applied", "session_busy"}));
 }
 
-TEST_F(Turnstile, Refusal_FailsWithTheAppendItDependsOn) {
+TEST_F(LaneOutput, Refusal_FailsWithTheAppendItDependsOn) {
     (void)create();
     host.store.hold = true;
     tell(Change{"a title", {}, {}, {}});
@@ -74,7 +74,7 @@ TEST_F(Turnstile, Refusal_FailsWithTheAppendItDependsOn) {
     EXPECT_EQ(ask(prompt("me too", PromptMode::reject)), "applied");
 }
 
-TEST_F(Turnstile, Read_SeesOnlyDurableState) {
+TEST_F(LaneOutput, Read_SeesOnlyDurableState) {
     (void)create();
     host.store.hold = true;
     tell(prompt("hello"));
@@ -87,7 +87,7 @@ TEST_F(Turnstile, Read_SeesOnlyDurableState) {
     EXPECT_EQ(seen, stored_head());
 }
 
-TEST_F(Turnstile, UnknownSession_IsNotFound) {
+TEST_F(LaneOutput, UnknownSession_IsNotFound) {
     reopen();
     EXPECT_EQ(ask(prompt("hello")), "not_found");
     bool found = true;
@@ -97,7 +97,7 @@ TEST_F(Turnstile, UnknownSession_IsNotFound) {
     EXPECT_TRUE(host.store.commits.empty());
 }
 
-TEST_F(Turnstile, FullInbox_AnswersOverloadedAtOnce) {
+TEST_F(LaneOutput, FullInbox_AnswersOverloadedAtOnce) {
     (void)create();
     host.store.hold = true;
     tell(prompt("hello"));
@@ -107,7 +107,7 @@ TEST_F(Turnstile, FullInbox_AnswersOverloadedAtOnce) {
     EXPECT_EQ(answers.back(), "overloaded");
 }
 
-TEST_F(Turnstile, Effects_StartOnceAndStopWhenNotOutstanding) {
+TEST_F(LaneOutput, Effects_StartOnceAndStopWhenNotOutstanding) {
     (void)create();
     (void)ask(prompt("hello"));
     EXPECT_EQ(host.work.starts, 1);
@@ -121,7 +121,7 @@ TEST_F(Turnstile, Effects_StartOnceAndStopWhenNotOutstanding) {
     EXPECT_GT(host.rests, 0);
 }
 
-TEST_F(Turnstile, Watchers_SeeEveryAppendUntilUnwatched) {
+TEST_F(LaneOutput, Watchers_SeeEveryAppendUntilUnwatched) {
     (void)create();
     int received = 0;
     auto const watch = host.lane->watch([&] { ++received; });
@@ -137,7 +137,7 @@ TEST_F(Turnstile, Watchers_SeeEveryAppendUntilUnwatched) {
     EXPECT_TRUE(host.lane->may_sleep());
 }
 
-TEST_F(Turnstile, Draining_StartsNoEffects) {
+TEST_F(LaneOutput, Draining_StartsNoEffects) {
     (void)create();
     (void)ask(prompt("hello"));
     ASSERT_EQ(host.lane->effects_running(), 1U);
