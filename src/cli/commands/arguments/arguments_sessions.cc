@@ -459,7 +459,8 @@ void Grammar::add_life() {
     r->add_option("--reason", redact->reason, "Why: for the audit, without the content")
         ->type_name("TEXT");
     auto* const forks =
-        r->add_flag("--forks", redact->forks, "Also in forks, and in what was forked");
+        r->add_flag("--forks", redact->forks,
+                    "Also remove it from forks and from the session they were forked from");
     auto* const archive = r->add_option("--archive", redact->archive,
                                         "In the files of an archive instead of a server")
                               ->type_name("DIR")
