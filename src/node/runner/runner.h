@@ -118,8 +118,9 @@ public:
     // decisions do not change.
     void apply(Options const& next);
     static constexpr Duration drain_max{5'000};
-    // Accepts no more commands (503 draining) and starts no more effects. Calls `done` when no
-    // append is in progress and no effect runs, or when `limit` has passed.
+    // Accepts no more commands (503 draining) and writes no more intents: it starts only runs of
+    // tools whose intents are being stored. Calls `done` when no append is in progress and no
+    // effect runs, or when `limit` has passed.
     void drain(port::Fn<void()> done, Duration limit = drain_max);
 
     using Reply = Lane::Reply;

@@ -364,7 +364,9 @@ TEST_F(Draining, Draining_RefusesCommandsAndEndsWithTheEffects) {
     restart();
     runner->start();
     loop.run();
-    EXPECT_EQ(stored(session).calls.at(1).in_doubt, true);  // the tool may have been started
+    EXPECT_EQ(stored(session).calls.at(1).in_doubt, false) << "it was not started";
+    ASSERT_EQ(effects.ran.size(), 1U);
+    EXPECT_EQ(effects.ran.back().run.attempt, 1U);
 }
 
 TEST_F(Draining, StalledTool_EndsAtTheLimit) {

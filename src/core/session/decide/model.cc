@@ -35,8 +35,9 @@ void fail_model(Decider& d, Trouble error, bool may_retry, std::optional<Duratio
 }
 
 // Takes the pauses of calls that get a slot at once (advance() starts them in this append). Does
-// nothing if a call has gates: gates take slots first.
+// nothing if a call has gates, because gates take slots first, or if this process starts nothing.
 void stash_at_once(Decider& d, ModelReplied& replied) {
+    if (!d.context.drives) return;
     bool const gated = std::ranges::any_of(
         replied.calls, [](CallSpec const& c) { return !c.terms.gates.empty(); });
     if (gated || !d.state.ready.empty() || d.state.lifecycle != Lifecycle::active) return;

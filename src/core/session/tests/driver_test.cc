@@ -37,6 +37,18 @@ TEST_F(DriverTest, Prompt_Elsewhere_WaitsForTheDriver) {
     EXPECT_EQ(types(tick()), "turn_started model_requested");
 }
 
+TEST_F(DriverTest, ReplyElsewhere_CallStillPausesWhenItStarts) {
+    (void)create();
+    (void)prompt("hello");
+    CallSpec spec = job();
+    spec.at_once = pause_for(PauseReason::tool_result);
+    drives = false;
+    auto const replied = reply({spec});
+    drives = true;
+    EXPECT_EQ(types(replied), "model_replied");
+    EXPECT_EQ(types(tick()), "tool_started call_paused");
+}
+
 TEST_F(DriverTest, ResultThatIsNotTheLast_Elsewhere_LeavesNothingToDo) {
     one_waits_one_runs();
     EXPECT_EQ(answer_of(elsewhere(Submit{pending(1), result("1"), "http", {}, {}, {}})), "applied");

@@ -243,6 +243,8 @@ void Lane::decide_waiting() {
         keep_waiting(std::exchange(inbox_, {}));
         return load();
     }
+    // An Adopt that was queued before the drain would start runs again.
+    if (services_.schedule.draining()) std::erase_if(inbox_, adopts);
     Draft draft;
     draft.append.session = id_;
     draft.append.epoch = services_.nodes.epoch();

@@ -226,6 +226,7 @@ private:
     [[nodiscard]] std::optional<Duration> poll_delay(session::Call const& call) const;
     // The polls that this process must make now and does not make yet.
     [[nodiscard]] std::vector<session::Effect> polls_to_make(Time now) const;
+    [[nodiscard]] bool is_own_run(session::Effect const& effect) const;
     [[nodiscard]] std::optional<Time> time_of(session::Timer const& timer) const;
     [[nodiscard]] std::optional<Time> model_until() const;
     void start(session::Effect const& effect);

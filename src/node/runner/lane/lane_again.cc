@@ -176,9 +176,10 @@ void Lane::compare() {
     services_.freshness.compare(id_, newest_, std::move(use));
 }
 
-// Returns true if this process does the session's outstanding work.
+// Returns true if this process does the session's outstanding work. A draining one begins nothing
+// more: its appends contain outcomes and no intents, so that another process continues.
 bool Lane::drives() const {
-    if (!is_here()) return false;
+    if (services_.schedule.draining() || !is_here()) return false;
     if (driver_ == 0) return !is_held_elsewhere();
     return driver_ == services_.nodes.epoch() || services_.nodes.gone(driver_);
 }
@@ -222,7 +223,9 @@ bool Lane::has_lost_driver() const {
 }
 
 // Its driver is gone: the session is read again, and what the driver left in doubt is settled.
-bool Lane::takes_over() const { return is_here() && has_lost_driver(); }
+bool Lane::takes_over() const {
+    return !services_.schedule.draining() && is_here() && has_lost_driver();
+}
 
 // Returns when something is due for people in a session that no process drives, because it waits
 // for its node.

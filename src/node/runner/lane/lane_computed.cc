@@ -46,7 +46,7 @@ void Lane::take_computed(Draft& draft) {
 
 // A request to a model that this append makes, and that the agent's model answers by computation.
 std::optional<Effect> Lane::computed_effect(Draft const& draft) const {
-    bool const may = draft.drives && services_.nodes.may_start() && !services_.schedule.draining();
+    bool const may = draft.drives && services_.nodes.may_start();
     if (!may || draft.records.empty() || !services_.effects.computes(state_->agent))
         return std::nullopt;
     for (auto const& [id, effect] : outstanding(*state_)) {

@@ -58,9 +58,10 @@ void Lane::dispatch() {
         services_.effects.stop(id_, id);
         return true;
     });
-    if (!services_.nodes.may_start() || services_.schedule.draining()) return;
+    if (!services_.nodes.may_start()) return;
     std::vector<Effect> starting;
     for (auto const& [id, effect] : effects) {
+        if (services_.schedule.draining() && !is_own_run(effect)) continue;
         if (may_start() && running_.insert(id).second) starting.push_back(effect);
     }
     for (Effect const& poll : polls_to_make(services_.schedule.now())) {
@@ -77,10 +78,21 @@ void Lane::dispatch() {
     }
 }
 
+// Returns true if this process wrote the intent to run a tool. A draining process still starts such
+// runs: their intents were being stored when the drain began, and a run that never begins would be
+// in doubt.
+bool Lane::is_own_run(Effect const& effect) const {
+    CHECK(state_);
+    auto const* const run = std::get_if<RunTool>(&effect.what);
+    if (run == nullptr) return false;
+    auto const call = state_->calls.find(run->pending.call);
+    return call != state_->calls.end() && call->second.epoch == services_.nodes.epoch();
+}
+
 std::vector<Effect> Lane::polls_to_make(Time now) const {
     CHECK(state_);
     std::vector<Effect> out;
-    if (!services_.nodes.may_start()) return out;
+    if (!services_.nodes.may_start() || services_.schedule.draining()) return out;
     bool const all = may_start();
     for (auto const& [id, effect] : due_polls(*state_, now)) {
         Call const& call = state_->calls.at(id.call);

@@ -164,6 +164,24 @@ TEST_F(TwoRunners, DriverIsGone_OtherTakesOverAndSettlesItsRuns) {
 }
 
 // The gate's question has no intent: the driver alone is written.
+TEST_F(TwoRunners, DriverDrains_OtherStartsTheToolAtOnce) {
+    begin({});
+    ASSERT_EQ(a.ask(session, prompt()), "applied");
+    bool drained = false;
+    a.runner->drain([&] { drained = true; });
+    a.effects.reply({with_policy(plain(), CrashPolicy::never)});
+    loop.advance(Duration(100));
+    EXPECT_TRUE(drained);
+    EXPECT_TRUE(a.effects.ran.empty());
+    EXPECT_EQ(driver(), 0U);
+    EXPECT_EQ(wake_at(stored()), from_ms(0));
+    scan();
+    for (int n = 0; n < 5; ++n) scan();
+    ASSERT_EQ(b.effects.ran.size(), 1U);
+    EXPECT_EQ(b.effects.ran.back().run.attempt, 1U);
+    EXPECT_EQ(stored().calls.at(1).in_doubt, false);
+}
+
 TEST_F(TwoRunners, DriverIsGone_GateIsAskedByTheOther) {
     begin({gated(plain(), {"approve"})});
     ASSERT_EQ(a.effects.gated.size(), 1U);

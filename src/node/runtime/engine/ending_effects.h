@@ -25,9 +25,13 @@ public:
     }
     void run_tool(SessionId session, session::EffectId id, std::string agent, session::RunTool run,
                   port::Outcome done) override {
+        if (starts_no_tools_) return dropped_(session, id);
         PassingEffects::run_tool(session, id, std::move(agent), std::move(run),
                                  watch(session, id, std::move(done)));
     }
+
+    // From now on no tool starts: tools and models are about to be asked to stop.
+    void start_no_tools() { starts_no_tools_ = true; }
 
 private:
     static bool is_failure(session::Command::Body const& body) {
@@ -46,6 +50,7 @@ private:
 
     std::stop_token const ending_;
     Dropped const dropped_;
+    bool starts_no_tools_ = false;
 };
 
 }  // namespace dormouse::runtime

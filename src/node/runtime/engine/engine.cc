@@ -150,6 +150,7 @@ bool Runtime::Engine::close(Duration limit) {
 // On the loop. Ends waiting operations and readers, then the node.
 void Runtime::Engine::begin_to_end(Duration limit, port::Fn<void()> done) {
     let_go();
+    node_.ending_effects.start_no_tools();
     node_.end(limit);
     done();
 }

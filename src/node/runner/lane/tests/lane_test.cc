@@ -146,7 +146,57 @@ TEST_F(LaneOutput, Draining_StartsNoEffects) {
     host.loop.run();
     EXPECT_TRUE(host.work.ran.empty());
     EXPECT_EQ(host.lane->effects_running(), 0U);
-    EXPECT_EQ(stored().calls.at(1).phase, CallPhase::running);  // as the next owner finds it
+    EXPECT_EQ(stored().calls.at(1).phase, CallPhase::ready) << "the next process starts it";
+    EXPECT_EQ(session::wake_at(stored()), from_ms(0));
+}
+
+TEST_F(Turnstile, DrainBeginsDuringAnAppend_ItsToolStarts) {
+    (void)create();
+    (void)ask(prompt("hello"));
+    host.store.hold = true;
+    host.work.reply({job()});
+    host.loop.run();
+    ASSERT_EQ(host.store.held(), 1U);
+    host.drains = true;
+    host.store.hold = false;
+    host.store.release();
+    host.loop.run();
+    EXPECT_EQ(host.work.ran.size(), 1U) << "its intent is stored";
+    EXPECT_EQ(stored().calls.at(1).phase, CallPhase::running);
+}
+
+TEST_F(Turnstile, RunOfAnEarlierProcess_IsNotStartedWhileDraining) {
+    (void)create();
+    (void)ask(prompt("hello"));
+    host.work.reply({job()});
+    host.loop.run();
+    ASSERT_EQ(host.work.ran.size(), 1U);
+    restart();
+    host.drains = true;
+    EXPECT_EQ(ask(Change{"a title", {}, {}, {}}), "applied");
+    EXPECT_EQ(host.work.ran.size(), 1U);
+    EXPECT_EQ(stored().calls.at(1).in_doubt, false) << "left to the next process";
+    host.drains = false;
+    reopen();
+    (void)ask(Tick{});
+    EXPECT_EQ(stored().calls.at(1).in_doubt, true);
+}
+
+// The look-up of another command is under way when the drain begins.
+TEST_F(Turnstile, DrainBeginsBeforeTheAdoption_NothingStartsAgain) {
+    PendingId const pending = waiting_call();
+    (void)ask(submit(pending, result("1")));
+    host.work.reply({with_policy(plain(), CrashPolicy::retry)});
+    host.loop.run();
+    std::size_t const ran = host.work.ran.size();
+    restart();
+    int reads = 0;
+    host.store.before_read = [&] { host.drains = ++reads == 2; };  // the session, the receipt
+    EXPECT_EQ(ask(submit(pending, result("1"))), "duplicate");
+    EXPECT_EQ(reads, 2);
+    host.store.before_read = {};
+    EXPECT_EQ(host.work.ran.size(), ran);
+    EXPECT_EQ(stored().calls.rbegin()->second.attempt, 1U);
 }
 
 TEST_F(Forgetting, FailedAppend_LeavesNothingInMemory) {
