@@ -98,7 +98,7 @@ void Grammar::add_outputs() {
 
 void Grammar::group_commands() {
     constexpr std::pair<std::string_view, std::string_view> groups[] = {
-        {"Run a server", "serve dev demo init config paths"},
+        {"Run a server", "serve dev demo init config reload paths"},
         {"Prompts and sessions",
          "prompt sessions show tail resume retry end fork move delete tasks alias agents tools "
          "artifact attach"},

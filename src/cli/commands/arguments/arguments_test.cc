@@ -238,6 +238,7 @@ TEST(Arguments, NoArguments_PrintsHelp) {
     auto const notice = refused({});
     EXPECT_EQ(notice.exit, status::usage);
     EXPECT_NE(notice.text.find("Run a server:"), std::string::npos);
+    EXPECT_EQ(notice.text.find("Subcommands:"), std::string::npos) << "a command without a group";
 }
 
 TEST(Arguments, UsageError_IsOneSentenceAndPointsToTheHelp) {

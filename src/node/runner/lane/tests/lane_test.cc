@@ -150,7 +150,7 @@ TEST_F(LaneOutput, Draining_StartsNoEffects) {
     EXPECT_EQ(session::wake_at(stored()), from_ms(0));
 }
 
-TEST_F(Turnstile, DrainBeginsDuringAnAppend_ItsToolStarts) {
+TEST_F(LaneOutput, DrainBeginsDuringAnAppend_ItsToolStarts) {
     (void)create();
     (void)ask(prompt("hello"));
     host.store.hold = true;
@@ -165,7 +165,7 @@ TEST_F(Turnstile, DrainBeginsDuringAnAppend_ItsToolStarts) {
     EXPECT_EQ(stored().calls.at(1).phase, CallPhase::running);
 }
 
-TEST_F(Turnstile, RunOfAnEarlierProcess_IsNotStartedWhileDraining) {
+TEST_F(LaneOutput, RunOfAnEarlierProcess_IsNotStartedWhileDraining) {
     (void)create();
     (void)ask(prompt("hello"));
     host.work.reply({job()});
@@ -183,7 +183,7 @@ TEST_F(Turnstile, RunOfAnEarlierProcess_IsNotStartedWhileDraining) {
 }
 
 // The look-up of another command is under way when the drain begins.
-TEST_F(Turnstile, DrainBeginsBeforeTheAdoption_NothingStartsAgain) {
+TEST_F(LaneOutput, DrainBeginsBeforeTheAdoption_NothingStartsAgain) {
     PendingId const pending = waiting_call();
     (void)ask(submit(pending, result("1")));
     host.work.reply({with_policy(plain(), CrashPolicy::retry)});
