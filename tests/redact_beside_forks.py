@@ -8,9 +8,6 @@ from redact import SECRET, Redacting
 
 
 class BesideForks(Redacting):
-    def fork(self, session):
-        return self.assertStatus(self.server.post(f'/api/sessions/{session}/fork', {}), 201)['id']
-
     def test_forks_beside_redactions_have_nothing(self):
         for _ in range(4):
             session = self.server.create(f'the key is {SECRET}')['id']
@@ -18,10 +15,13 @@ class BesideForks(Redacting):
             forks, redacted = [], threading.Event()
 
             def fork_meanwhile(session=session, forks=forks, redacted=redacted):
+                client = self.server.new_client()
                 for _ in range(100):
-                    forks.append(self.fork(session))
+                    made = client.post(f'/api/sessions/{session}/fork', {})
+                    forks.append(self.assertStatus(made, 201)['id'])
                     if redacted.is_set():
-                        return
+                        break
+                client.close()
 
             threads = [threading.Thread(target=fork_meanwhile) for _ in range(3)]
             for thread in threads:

@@ -88,8 +88,10 @@ private:
 // there is no append. The feed has the order of the commits.
 TEST_P(SharedConformance, RacingCopies_HaveWhatTheirSourceHadThen) {
     constexpr Seq appends = 60;
+    constexpr std::size_t copies = 10;
     write(0, create(1, "acme"));
     std::map<std::uint64_t, Seq> copied;  // number of the copy → head of the source
+    std::atomic<std::size_t> made = 0;
     std::mutex mutex;
     std::atomic<bool> done = false;
     std::vector<port::Store*> stores;
@@ -102,12 +104,16 @@ TEST_P(SharedConformance, RacingCopies_HaveWhatTheirSourceHadThen) {
             one.source = port::SourceFrame{id, own.newest({&id, 1}).value()[0]};
             auto const result = commit(own, one);
             std::scoped_lock const lock(mutex);
-            if (result) copied[no] = one.source->newest.head;
+            if (!result) continue;
+            copied[no] = one.source->newest.head;
+            ++made;
         }
     };
     std::vector<std::jthread> threads;
     for (std::size_t i = 1; i < count(); ++i) threads.emplace_back(copy_all, i);
-    for (Seq after = 1; after < appends;) after += commit(*stores[0], append(1, after)) ? 1 : 0;
+    Seq after = 1;
+    for (; after < appends || made < copies; std::this_thread::yield())
+        after += commit(*stores[0], append(1, after)) ? 1 : 0;
     done = true;
     threads.clear();
     Seq head = 0;
@@ -124,9 +130,8 @@ TEST_P(SharedConformance, RacingCopies_HaveWhatTheirSourceHadThen) {
         if (!page.more) break;
         at = page.next;
     }
-    EXPECT_EQ(head, appends);
+    EXPECT_EQ(head, after);
     EXPECT_EQ(seen, copied.size());
-    EXPECT_GT(seen, 0u);
 }
 
 TEST_P(SharedConformance, Append_IsSeenByAllOthers) {
