@@ -154,6 +154,22 @@ class Redacted(Archive):
                                                             status=1).stderr)
         self.assertEqual(self.files(), [file])
 
+    def test_kill_before_the_index_is_in_its_place_is_finished_first(self):
+        session = self.completed('the password is hunter2')
+        self.archives()
+        (data,), (index,) = self.files(), self.files('.index.json')
+        former = {file: file.read_bytes() for file in (data, index)}
+        message = self.message(session)
+        self.redacts(session, message, '--yes')
+        index.rename(f'{index}.new')
+        for file, content in former.items():
+            file.write_bytes(content)
+        self.assertEqual(len(self.files()), 2)
+        self.redacts(session, message, '--yes')
+        self.assertNotIn(data, self.files())
+        self.assertEqual(len(self.files()), 1)
+        self.assertIn('1 session, 0 findings', self.read('verify').stdout)
+
     def test_kill_leaves_the_former_file_or_the_new_one(self):
         session = self.completed('the password is hunter2')
         self.archives()

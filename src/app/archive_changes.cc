@@ -81,7 +81,7 @@ Result<RebuiltIndexes> rebuild_indexes(std::filesystem::path const& directory) {
 }
 
 Result<Rekeyed> rekey_archive(cli::RekeyOptions const& options) {
-    auto const all = open_archive({options.archive, options.key_env});
+    auto const all = open_to_change({options.archive, options.key_env});
     if (!all) return std::unexpected(all.error());
     // All or nothing: a key that is missing is named before anything is written.
     for (archive::File const& file : all->files())

@@ -181,7 +181,7 @@ Result<Reports> redact(archive::Archive const& all, SessionId session,
 
 std::expected<std::vector<std::string>, std::string> redact_archived(
     cli::ArchiveRedaction const& options) {
-    auto const all = open_archive(options.place);
+    auto const all = options.dry_run ? open_archive(options.place) : open_to_change(options.place);
     if (!all) return std::unexpected(all.error().detail);
     auto const found = all->find(options.session);
     if (!found) return std::unexpected(found.error().detail);

@@ -6,6 +6,7 @@
 #include "app/release.h"
 #include "app/start/complain.h"
 #include "archive/archive.h"
+#include "archive/writer.h"
 #include "base/text/counted.h"
 #include "base/text/text.h"
 #include "http/objects/objects.h"
@@ -169,6 +170,14 @@ Result<archive::Archive> open_archive(cli::ArchivePlace const& from) {
     auto const keys = master_keys(from.key_env);
     if (!keys) return std::unexpected(keys.error());
     return archive::Archive::open(from.directory, *keys);
+}
+
+Result<archive::Archive> open_to_change(cli::ArchivePlace const& from) {
+    auto before = open_archive(from);  // Writer::open() would make a directory that is missing
+    if (!before) return before;
+    auto const recovered = archive::Writer::open(from.directory, {});
+    if (!recovered) return std::unexpected(recovered.error());
+    return open_archive(from);
 }
 
 std::expected<cli::ArchivedSession, std::string> show_archived(cli::ArchivePlace const& from,

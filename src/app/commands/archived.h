@@ -18,6 +18,9 @@ namespace dormouse::app {
 [[nodiscard]] Result<runner::Arrival> read_archived(std::string_view lines);
 
 [[nodiscard]] Result<archive::Archive> open_archive(cli::ArchivePlace const& from);
+// Opens it to change its files: what a killed process left is finished or removed first, so that
+// the files are those that are there afterwards.
+[[nodiscard]] Result<archive::Archive> open_to_change(cli::ArchivePlace const& from);
 
 [[nodiscard]] std::expected<cli::ArchivedSession, std::string> show_archived(
     cli::ArchivePlace const& from, std::string const& name);

@@ -118,7 +118,7 @@ void Webhooks::read_kept() {
         drop_old();  // what is too old is not offered
         for (Bits128 const& key : found) {
             auto const kept = kept_.find(key);
-            if (kept != kept_.end()) offer(kept->second);
+            if (kept != kept_.end()) offer(kept->second, Known::just_read);
         }
     };
     port::ask(services_.journal, std::move(question), scope_.guard(use));
@@ -223,14 +223,16 @@ void Webhooks::offer(Place const& place) {
     for (Bits128 const& key : keys) offer(kept_.at(key));
 }
 
-void Webhooks::offer(port::KeptRow const& row) {
+void Webhooks::offer(port::KeptRow const& row, Known known) {
     webhook::Source const* const from = source(row.source);
     if (!from) return;  // the source is not configured any more
     find_referenced(
         services_.journal, *from, row.reference, {port::PendingStatus::waiting},
-        scope_.guard([this, key = row.delivery.key](Result<std::vector<PendingId>> found) {
+        scope_.guard([this, known, key = row.delivery.key](Result<std::vector<PendingId>> found) {
             if (!kept_.contains(key)) return;
             if (!found) return offer_again(key);
+            // At the start there may be thousands, and no call waits for most of them.
+            if (known == Known::just_read && found->size() != 1) return;
             check(key, found->size() == 1 ? std::optional(found->front()) : std::nullopt);
         }));
 }

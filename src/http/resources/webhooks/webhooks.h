@@ -69,7 +69,9 @@ private:
     void remove(Bits128 const& key);
     void drop(std::vector<Bits128> keys);
     void offer(Place const& place);
-    void offer(port::KeptRow const& row);
+    // just_read: the row was in the store a moment ago.
+    enum class Known : std::uint8_t { before, just_read };
+    void offer(port::KeptRow const& row, Known known = Known::before);
     void check(Bits128 const& key, std::optional<PendingId> const& place);
     void read(Bits128 const& key, PendingId const& place);
     void offer_to(port::KeptRow const& row, session::Submit what, PendingId const& place);

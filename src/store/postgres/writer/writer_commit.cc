@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "store/postgres/schema/layout.h"
 #include "store/postgres/statements.h"
+#include "store/postgres/writer/rows.h"
 #include "store/postgres/writer/writer.h"
 
 #include <algorithm>
