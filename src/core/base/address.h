@@ -1,5 +1,5 @@
 #pragma once
-// Which network addresses are public, for requests to URLs that come from outside.
+// Decides which network addresses are public, for requests to URLs that come from outside.
 
 #include <array>
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace dormouse {
 using Address = std::array<std::uint8_t, 16>;
 
 [[nodiscard]] Address ipv4_address(std::array<std::uint8_t, 4> bytes);
-// False for loopback, private, link-local, shared (CGNAT), multicast, documentation and other
-// special networks, and for IPv6 addresses that stand for such an IPv4 address (mapped, compatible,
-// NAT64, 6to4, Teredo).
+// Returns false for loopback, private, link-local, shared (CGNAT), multicast, documentation and
+// other special networks, and for IPv6 addresses that stand for such an IPv4 address (mapped,
+// compatible, NAT64, 6to4, Teredo).
 [[nodiscard]] bool is_public(Address const& address);
 // The address of a URL's host, in any numeric notation that resolvers accept: 127.0.0.1, 0x7f.1,
 // 017700000001, 2130706433, [::1]. nullopt: a name.
 [[nodiscard]] std::optional<Address> parse_address(std::string_view host);
-// Whether a URL's host is this machine: "localhost", or an address in 127.0.0.0/8 or ::1. A name
-// that only begins like one of them is not.
+// Returns true if a URL's host is this machine: "localhost", or an address in 127.0.0.0/8 or ::1. A
+// name that only begins like one of them is not.
 [[nodiscard]] bool is_loopback(std::string_view host);
 
 }  // namespace dormouse

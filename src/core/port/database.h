@@ -13,7 +13,7 @@ namespace dormouse::port {
 // A server that receives the changes of the database.
 struct Standby {
     std::string name = {};
-    std::string state = {};                    // "streaming", or how far it is from that
+    std::string state = {};                    // as in pg_stat_replication, such as "streaming"
     std::string sync = {};                     // "async", "sync", "quorum" or "potential"
     std::optional<std::uint64_t> behind = {};  // bytes that it has not stored yet; nullopt: unknown
     friend bool operator==(Standby const&, Standby const&) = default;
@@ -27,11 +27,11 @@ struct DatabaseStatus {
     std::string synchronous_standbys = {};  // synchronous_standby_names
     std::vector<Standby> standbys = {};     // the first ones
     std::uint64_t standby_count = 0;
-    // Why nothing but their number is known of standbys; empty: they are known.
+    // Why only the number of standbys is known; empty: `standbys` is known, too.
     std::string standbys_hidden = {};
 };
 
-// What became of commits whose answer was lost with the connection.
+// Numbers of commits whose answer was lost with the connection, by their result.
 struct LostCommits {
     std::uint64_t committed = 0;
     std::uint64_t not_committed = 0;
@@ -41,9 +41,9 @@ struct LostCommits {
 class Database {
 public:
     virtual ~Database() = default;
-    // Blocks. May be called by as many threads as JournalStore::readers() says.
+    // Blocks. May be called by as many threads as OpenedStore::readers() says.
     [[nodiscard]] virtual Result<DatabaseStatus> database_status() = 0;
-    // Since the start of this process. Any thread.
+    // Returns the numbers since the start of this process. Any thread.
     [[nodiscard]] virtual LostCommits lost_commits() const = 0;
 };
 

@@ -16,7 +16,7 @@
 
 namespace dormouse::port {
 
-// What a process learns about the store when it opens it.
+// Properties of an opened store.
 class OpenedStore {
 public:
     virtual ~OpenedStore() = default;
@@ -40,12 +40,12 @@ public:
     [[nodiscard]] virtual std::vector<AppendResult> commit(std::span<Append const> appends) = 0;
 };
 
-// What appends stored for one session, and the sums of days that they added to.
+// Reads what appends stored for one session, and the daily sums that they changed.
 class JournalStore {
 public:
     virtual ~JournalStore() = default;
     [[nodiscard]] virtual Result<Loaded> load(SessionId session) = 0;
-    // Where each session's journal ends, in order. Nothing is read but that frame's key and
+    // Returns the newest frame of each session's journal, in order. Reads only its key and
     // checksum.
     [[nodiscard]] virtual Result<std::vector<NewestFrame>> newest(
         std::span<SessionId const> sessions) = 0;

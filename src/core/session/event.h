@@ -516,9 +516,9 @@ struct HistoryCut {
     Actor by;
 };
 
-// The content of a message, a call, a turn or what was set of the session was removed: the records
-// before this event that held it have a placeholder. What is not in the journal any more is counted
-// here, for the same answer later.
+// The content of a message, a call or a turn, or a property of the session (title, alias, labels),
+// was removed: the earlier records that held it have a placeholder. This event counts what was
+// removed, so that a repeated request gets the same answer.
 struct Redacted {
     Seq message = 0;  // seq of the event that added the message; 0: something else
     CallNo call = 0;
@@ -527,9 +527,9 @@ struct Redacted {
     // fork began with.
     std::string what = {};
     std::string reason;
-    // The session's automatic title from now on, if it came from the message.
+    // The session's automatic title from now on; nullopt: unchanged.
     OptionalIndirect<std::string> title = {};
-    // What the session has from now on instead of what was set.
+    // The session's title, alias and labels from now on; nullopt: unchanged.
     OptionalIndirect<std::string> set_title = {};
     OptionalIndirect<std::string> alias = {};
     OptionalIndirect<Json> labels = {};

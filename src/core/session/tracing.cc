@@ -21,7 +21,7 @@ std::optional<int> digit(char c) {
     return std::nullopt;
 }
 
-// Lower-case hex digits only.
+// Accepts lower-case hex digits only.
 bool read_hex(std::string_view text, std::span<std::uint8_t> out) {
     if (text.size() != 2 * out.size()) return false;
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -37,8 +37,8 @@ bool is_zero(std::span<std::uint8_t const> bytes) {
     return std::ranges::all_of(bytes, [](std::uint8_t byte) { return byte == 0; });
 }
 
-// What an id is derived for. The values are part of the ids: a server that continues a turn must
-// derive the same.
+// The thing that an id is derived for. The values are part of the ids: a server that continues a
+// turn must derive the same ids.
 enum class IdKind : std::uint8_t { trace = 1, turn, resumed, model, tool, delivery, sent };
 
 void put_number(std::uint64_t number, std::uint8_t* to) {
@@ -46,7 +46,7 @@ void put_number(std::uint64_t number, std::uint8_t* to) {
     std::memcpy(to, &number, sizeof number);
 }
 
-// The id of the session is the key: who sees ids of spans does not learn it.
+// The id of the session is the key of the hash: ids of spans do not reveal it.
 std::uint64_t id_hash(IdKind kind, std::size_t part, SessionId const& session,
                       std::initializer_list<std::uint64_t> numbers) {
     SipHash out(session.bytes);
@@ -55,7 +55,7 @@ std::uint64_t id_hash(IdKind kind, std::size_t part, SessionId const& session,
     return out.finish();
 }
 
-// Never all zero, which would mean "none".
+// Returns an id that is never all zero, which would mean "none".
 template <class Id>
 Id derived(IdKind kind, SessionId const& session, std::initializer_list<std::uint64_t> numbers) {
     Id out;
@@ -65,7 +65,7 @@ Id derived(IdKind kind, SessionId const& session, std::initializer_list<std::uin
     return out;
 }
 
-// Two digits for each byte; returns where they end.
+// Writes two digits for each byte; returns their end.
 char* put_hex(std::span<std::uint8_t const> bytes, char* to) {
     constexpr std::string_view digits = "0123456789abcdef";
     for (std::uint8_t const byte : bytes) {

@@ -23,22 +23,22 @@ struct TraceContext {
     friend bool operator==(TraceContext const&, TraceContext const&) = default;
 };
 
-// Parses a traceparent header; nullopt: it is malformed and must be ignored. Of later versions, the
-// fields of version 00 are read.
+// Parses a traceparent header; nullopt: it is malformed and must be ignored. In headers of later
+// versions, it reads only the fields of version 00.
 [[nodiscard]] std::optional<TraceContext> parse_traceparent(std::string_view value);
 // "00-<trace>-<span>-01"
 [[nodiscard]] std::string text(TraceContext const& context);
 
-// Of a tracestate header (W3C Trace Context, level 1).
+// Limits of a tracestate header (W3C Trace Context, level 1).
 inline constexpr std::size_t tracestate_bytes_max = 512;
 inline constexpr std::size_t tracestate_members_max = 32;
-// Its members without the space around them and without empty ones; empty: it is malformed or too
-// long, and is to be ignored.
+// Returns the members of the header without surrounding spaces and without empty members; empty:
+// the header is malformed or too long, and must be ignored.
 [[nodiscard]] std::string checked_tracestate(std::string_view value);
-// The headers of a request, checked. `state` counts only with a valid `parent`.
+// Checks the trace headers of a request. `state` counts only with a valid `parent`.
 [[nodiscard]] TraceHeaders read_trace(std::string_view parent, std::string_view state);
 
-// What is traced.
+// Whether turns are traced, and which of them are sampled.
 struct TraceRules {
     static constexpr std::uint32_t all = 1'000'000;
     bool on = false;  // false: a received context is passed on unchanged
@@ -64,14 +64,15 @@ struct TraceRules {
 [[nodiscard]] SpanId delivery_span(SessionId const& from, Seq event, std::uint32_t n,
                                    std::uint32_t attempt);
 
-// Of the event that sends mail, or begins a run of a task.
+// Returns the span of the event that sends mail, or begins a run of a task.
 [[nodiscard]] SpanId sent_span(SessionId const& from, Seq event);
 
-// What the turn passes on, from this span of it. With the rules off: what it received.
+// Returns the headers that the turn passes on, with `span` as the parent. With the rules off, these
+// are the headers that it received.
 [[nodiscard]] TraceHeaders passed_on(TraceRules const& rules, SessionId const& session, TurnNo turn,
                                      TraceHeaders const& received, SpanId const& span);
-// For the model, tool or gate that the effect asks. A gate has no span of its own: it gets the
-// turn's first one.
+// The same for the model, tool or gate that the effect asks. A gate has no span of its own: it gets
+// the turn's first one.
 [[nodiscard]] TraceHeaders passed_on(TraceRules const& rules, SessionId const& session,
                                      AskModel const& ask);
 [[nodiscard]] TraceHeaders passed_on(TraceRules const& rules, RunTool const& run);

@@ -1,6 +1,6 @@
 #pragma once
 // Types that commands, events and state share. Their text forms are those of the wire (snake_case).
-// Those that the library shows, too, are defined in <dormouse/vocabulary.h>.
+// The types that are part of the library's API are defined in <dormouse/vocabulary.h>.
 
 #include <dormouse/error.h>
 #include <dormouse/id.h>
@@ -43,7 +43,7 @@ enum class Lifecycle : std::uint8_t { none, active, paused, completed, error, de
 // No agent may have this name.
 inline constexpr std::string_view no_agent = "none";
 
-// What a request or message said about its trace (W3C Trace Context).
+// The trace headers of a request or message (W3C Trace Context).
 struct TraceHeaders {
     std::string parent = {};  // a valid traceparent; empty: none
     std::string state = {};   // a valid tracestate; empty: none

@@ -1,6 +1,7 @@
 #pragma once
 // SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012) of 64-bit words:
-// for ids that must follow from a key without showing it. A tenth of the work of SHA-256. Pure.
+// for ids that must follow from a key without revealing it. It takes a tenth of the work of
+// SHA-256. Pure.
 
 #include <dormouse/id.h>
 
@@ -28,7 +29,8 @@ public:
         return *this;
     }
 
-    // Of the numbers' bytes, the lowest first. REQUIRES: it is called once, at the end.
+    // Returns the hash of the numbers as bytes, the lowest byte of each first. REQUIRES: it is
+    // called once, at the end.
     [[nodiscard]] std::uint64_t finish() {
         mix(bytes_ << 56U);
         c_ ^= 0xff;

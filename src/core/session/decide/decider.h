@@ -189,8 +189,9 @@ void note(Decider& d, PendingId const& pending, std::string about, Sha256 const&
 [[nodiscard]] Result<Answer> handle(Decider& d, AgentAsk const& c);
 [[nodiscard]] Result<Answer> handle(Decider& d, AgentFailure const& c);
 
-// What a mail or run gets that the next event sends: the context of the request that asked for it,
-// else that of the open turn. A queued run that begins later gets that of the last turn.
+// Returns the trace headers of a mail or run that the next event sends: those of the request that
+// asked for it, else those of the open turn. A queued run that begins later gets those of the last
+// turn.
 [[nodiscard]] TraceHeaders trace_of_sent(Decider const& d);
 
 [[nodiscard]] inline Result<Answer> done(Decider const& d) { return Answer{.seq = d.state.head}; }

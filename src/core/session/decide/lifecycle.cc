@@ -182,8 +182,9 @@ bool still_there(State const& state, Redact const& c) {
 
 }  // namespace
 
-// What was planned on other frames would bring back what has been removed from them. Frames that
-// another process appended are not known here yet.
+// Refuses a plan that was made on other frames: it would restore content that was removed from
+// them. A plan with a later head than the state's has read frames of another process that are not
+// known here yet.
 Result<Answer> handle(Decider& d, Redact const& c) {
     bool const meets =
         c.base == d.state.base.through && c.redacted == d.state.redacted && c.head <= d.state.head;

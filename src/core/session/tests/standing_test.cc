@@ -44,7 +44,7 @@ protected:
         out.at = now;
         return out;
     }
-    // What the question of the call becomes when the lane has found this rule.
+    // Returns the decision about the call's question when the lane has found this rule.
     Decision answer_of_rule(StandingRule found, PauseTerms terms = question(),
                             std::optional<Sha256> matched_for = {}) {
         auto request = request_of(GateOutcome{1, "approve", std::move(terms)});

@@ -17,11 +17,11 @@ protected:
     }
     [[nodiscard]] BudgetOwner owner() const { return {state.project, state.agent}; }
     [[nodiscard]] BudgetName const& name() const { return budgets->front().name; }
-    // What the store holds from now on, with what this session has used.
+    // Sets the sums of the store, which include what this session has used.
     void counts(std::int64_t used, std::int64_t raised = 0) {
         totals = {{total_name(name(), owner()), used}, {raises_name(name(), owner()), raised}};
     }
-    // A turn that asks before its second step.
+    // Begins a turn that reaches its budget before its second step.
     void reach() {
         limit(BudgetPer::agent_day, 100);
         asks_for({plain()});
