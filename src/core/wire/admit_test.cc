@@ -32,7 +32,7 @@ std::string refusal(Command::Body body) {
     return admitted.error().detail;
 }
 
-// What an outcome was replaced by.
+// Returns the outcome after the changes of admit().
 template <class T> T admitted(T outcome) {
     Command command;
     command.body = std::move(outcome);

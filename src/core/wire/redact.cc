@@ -25,11 +25,11 @@ public:
     void text(std::optional<std::string>& value) const {
         if (value) value = text_;
     }
-    // Whether there was a text.
+    // Replaces the text; returns true if there was one.
     [[nodiscard]] bool removed(std::string& value) const {
         return !value.empty() && (text(value), true);
     }
-    // All labels, or one.
+    // Replaces all labels, or one; returns true if there were any.
     [[nodiscard]] bool labels(Json& value, std::string const& key) const {
         json::View const all(value);
         if (value.is_null() || all.size() == 0) return false;
@@ -46,16 +46,16 @@ public:
         value = out.end_object().json();
         return true;
     }
-    // A value of any kind.
+    // Replaces a value of any kind.
     void value(Json& value) const {
         if (!value.is_null()) value = json::Writer().value(text_).json();
     }
-    // An object, which readers expect.
+    // Replaces a value by an object, because readers expect one.
     void object(Json& value) const {
         if (value.is_null()) return;
         value = json::Writer().begin_object().member("removed", text_).end_object().json();
     }
-    // The parts of a message.
+    // Replaces the parts of a message.
     void parts(Json& value) const {
         if (value.is_null()) return;
         json::Writer out;
@@ -76,7 +76,7 @@ public:
         for (PauseTerms& more : spec.then) terms(more);
         spec.shown.reset();
     }
-    // A call in such a message.
+    // Writes a call of a copied message without its content.
     void call(json::Writer& out, json::View from) const {
         out.begin_object();
         from.members([&](std::string_view key, json::View value) {
@@ -97,7 +97,7 @@ public:
         if (name == "metadata" || name == "artifactID") return void(out.member_null(name));
         out.member(name, text_);
     }
-    // A message as a fork begins with it, without the content of one call.
+    // Returns a message that a fork or an import copied, without the content of one call.
     [[nodiscard]] Json message(json::View from, std::string_view part) const {
         json::Writer out;
         out.begin_object();
@@ -114,7 +114,7 @@ public:
         });
         return out.end_object().json();
     }
-    // A message as a fork begins with it.
+    // Returns a message that a fork or an import copied, without its content.
     [[nodiscard]] Json message(json::View from) const {
         json::Writer out;
         out.begin_object();
@@ -132,7 +132,8 @@ public:
         out.member("type", "text").member("text", text_).member("synthetic", false);
         return out.end_object().end_array().end_object().json();
     }
-    // What an external agent reports. Members of an object are read with defaults.
+    // Replaces what an external agent reports. Readers of objects have defaults for missing
+    // members.
     void output(AgentOutput& what) const {
         text(what.title);
         if (what.kind == AgentOutputKind::message) return parts(what.body);
@@ -157,7 +158,7 @@ private:
     std::string const& text_;
 };
 
-// Changes an event in place; returns whether it held content of the target.
+// Changes an event in place; returns true if it held content of the target.
 struct Remove {
     RedactionTarget const& target;
     Seq seq = 0;
@@ -196,7 +197,7 @@ struct Remove {
             sets(SetPart::labels) && e.labels && cover.labels(*e.labels, target.label);
         return title || alias || labels;
     }
-    // What an earlier redaction has left of the session.
+    // The event of an earlier redaction holds the values that it has set.
     bool operator()(Redacted& e) const {
         if (target.at_creation && target.set_again != 0 && seq > target.set_again) return false;
         bool const automatic = sets(SetPart::title) && e.title && cover.removed(*e.title);

@@ -1,5 +1,5 @@
 #pragma once
-// Removing the content of a message or a call from records (docs/design/redaction.md). Events stay
+// Removes the content of a message or a call from records (docs/design/redaction.md). Events stay
 // in their places, with their type, times, numbers and receipts, so that every fold of the journal
 // gives the same state.
 
@@ -17,13 +17,13 @@ namespace dormouse::wire {
 // Properties of a session that can be redacted.
 enum class SetPart : std::uint8_t { none, title, alias, labels };
 
-// What is removed, and the text that takes its place.
+// The content to remove, and the text that takes its place.
 struct RedactionTarget {
     // Events that added the messages, are parts of them, or have sent them as mail.
     std::set<Seq> messages = {};
-    std::set<CallNo> calls = {};       // all that is known of them
+    std::set<CallNo> calls = {};       // everything about them
     std::set<TaskNo> tasks = {};       // the same
-    std::set<PendingId> answers = {};  // the outcomes that the messages are
+    std::set<PendingId> answers = {};  // calls whose outcomes are the messages
     std::string copied = {};           // id of a message that a fork or an import brought
     std::string part = {};             // only this tool part of the copied message
     std::set<Seq> artifacts = {};      // of these events
@@ -43,18 +43,18 @@ struct RedactionTarget {
 [[nodiscard]] std::optional<session::Event> redacted(session::Event const& event,
                                                      RedactionTarget const& target);
 
-// Removes what a state has of the target: what was set, and texts of tasks.
+// Removes the content of the target from a state: title, alias, labels, and texts of tasks.
 void redact_state(session::State& state, RedactionTarget const& target);
 
 // Returns the copied message with this id; a missing view if there is none. A fork or an import
 // copied it.
 [[nodiscard]] json::View copied_message(Json const& messages, std::string_view id);
 
-// The same, or the part of it that the target names.
+// Returns the same, or the part of it that the target names.
 [[nodiscard]] json::View copied_content(Json const& messages, RedactionTarget const& target);
 
-// The ids of the message that has this part, and of the call that the part is; empty: none has it,
-// or it is no call.
+// Returns the ids of the message that has this part, and of the call that the part is; empty: no
+// message has it, or it is not a call.
 [[nodiscard]] std::pair<std::string, std::string> message_of_part(Json const& messages,
                                                                   std::string_view part);
 

@@ -272,7 +272,7 @@ void expect_agreement(TaskView const& shown, Task const& task) {
     EXPECT_EQ(shown.progress, task.progress);
 }
 
-// What is open in the state is open in the history, with the same values.
+// Calls, tasks and turns that are open in the state are open in the history, with equal values.
 TEST(HistoryProperty, AnyScenario_ShowsWhatIsOpenInTheState) {
     std::size_t calls = 0, tasks = 0, turns = 0;
     for (std::uint32_t seed = 0; seed < 200; ++seed) {

@@ -9,7 +9,7 @@
 
 #include <set>
 
-// What a view drops to fit its budget.
+// Tests what a view drops to fit its budget.
 namespace dormouse::wire {
 namespace {
 

@@ -36,8 +36,7 @@ std::vector<SeenRequest> requests_of(session::testing::Given const& sample) {
 constexpr std::uint32_t stories = 150;
 constexpr int steps = 50;
 
-// What a committed step has seen is the beginning of every later view, followed by the step's
-// reply.
+// Every later view begins with the view of a committed step, followed by the step's reply.
 TEST(ViewProperty, View_OnlyGrowsAtItsEnd) {
     std::size_t compared = 0;
     for (std::uint32_t seed = 0; seed < stories; ++seed) {

@@ -36,7 +36,7 @@ std::vector<std::string> shown(ModelView const& view) {
     return out;
 }
 
-// What the newest request of the session sees.
+// Returns the view of the session's newest request.
 std::vector<std::string> seen(Given const& given) {
     return shown(model_view(wire::testing::history_of(given), given.turn().request->view_seq));
 }

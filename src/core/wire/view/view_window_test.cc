@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <tuple>
 
-// What a request sees when only the newest part of the journal is read.
+// Tests the view of a request when only the newest part of the journal is read.
 namespace dormouse::wire {
 namespace {
 
 using namespace dormouse::session;
 
-// A journal, and what its state says of its end after each event.
+// A journal, and the JournalEnd of its state after each event.
 struct Sample {
     SessionId id;
     std::vector<RecordPtr> records;
@@ -35,7 +35,8 @@ struct Sample {
     [[nodiscard]] ModelView whole(Seq head, Seq view_seq) const {
         return whole_view(history_of(id, up_to(head)), view_seq);
     }
-    // Of the newest `count` records up to `head`; counts reads of earlier inputs.
+    // Returns the view from the newest `count` records up to `head`; counts reads of earlier
+    // inputs.
     [[nodiscard]] std::optional<ModelView> newest(Seq head, std::size_t count, Seq view_seq,
                                                   WindowRule const& rule) {
         auto const input = [&](Seq seq) -> Result<RecordPtr> {
