@@ -12,12 +12,12 @@ namespace dormouse::runner {
 
 namespace {
 
-// So often a plan may be outdated by another redaction or by retention.
+// How often another redaction or retention may outdate the plan of a part.
 constexpr int plans_max = 8;
 constexpr int searches_max = 8;
 constexpr std::size_t sessions_max = 1'000;
 
-// It was removed, or never existed.
+// Returns true if the content or its session was removed, or never existed.
 bool is_gone(Error const& error) {
     return error.code == Code::not_found || error.code == Code::history_gone ||
            error.code == Code::session_gone;
@@ -66,7 +66,8 @@ struct Redactor::Job {
         bool const ancestor = copies && copies->ancestors.contains(copy.session);
         if (!has(copy)) parts.push_back({copy.session, copy, ask_for(copy, ask, ancestor)});
     }
-    // What forks hold of all parts. Ids that imports gave are those of the first session only.
+    // Returns a search for the content of all parts in forks. Ids that imports gave are searched
+    // only for the first part.
     [[nodiscard]] CopySearch search_of_forks() const {
         CopySearch out{.root = session(), .names = parts.front().plan->in_forks};
         out.projects = asker.rights.projects;
@@ -80,8 +81,8 @@ struct Redactor::Job {
         }
         return out;
     }
-    // What mail or a task says is found by links that a redaction removes. So forks of it go with
-    // it, or never: a later request would not find them.
+    // Returns true if mail or a task holds content. It is found by links that a redaction removes.
+    // So its forks are redacted in the same request, or never: a later one would not find them.
     [[nodiscard]] bool is_linked() const {
         return std::ranges::any_of(parts,
                                    [](Part const& part) { return part.copy && !part.is_fork(); });
@@ -95,8 +96,8 @@ struct Redactor::Job {
                          "(--forks, or \"forks\": true)."};
     }
     [[nodiscard]] bool has_names() const { return !copies->names.empty() || !copies->set.empty(); }
-    // What a search has found. A fork that was made after the check of forks_left_behind() cannot
-    // be refused any more. Returns whether it goes there, too.
+    // Takes what a search has found; returns true if there are more sessions to redact. A fork that
+    // was made after the check of forks_left_behind() cannot be refused any more.
     [[nodiscard]] bool take_found() {
         auto found = std::exchange(copies->found, {});
         std::erase_if(found, [this](RedactionCopy const& copy) { return has(copy); });
@@ -162,7 +163,7 @@ void Redactor::planned(JobPtr const& job, std::size_t i, Result<RedactionPlan> p
     this->plan(job, i + 1);
 }
 
-// Finds forks, once the sessions are known that certainly have it.
+// Searches for forks, once all other sessions that hold the content are known.
 void Redactor::search(JobPtr const& job) {
     if (!job->copies) job->copies = job->search_of_forks();
     if (!job->has_names() || job->copies->done) return remove(job);
@@ -189,8 +190,8 @@ void Redactor::remove(JobPtr const& job) {
     apply(job, job->parts.size());
 }
 
-// A fork that was made before the redaction was stored has the content, also if the search came too
-// early for it. None is made later: its append names the newest frame of what it copies.
+// Searches for forks that were made after the first search and before the redaction was stored:
+// they have the content. Later ones do not: their append names the newest frame of what they copy.
 void Redactor::search_again(JobPtr const& job) {
     if (!job->has_names()) return job->finish();
     if (job->searches == searches_max)
@@ -215,7 +216,7 @@ void Redactor::apply(JobPtr const& job, std::size_t left) {
     runner_.command(part.session, *std::move(part.plan->command), job->asker, std::move(applied));
 }
 
-// Once it is done, it is planned again: the answer is read from the event.
+// Plans the part again. If it is redacted, the plan reads the report from the event.
 void Redactor::again(JobPtr const& job, std::size_t i) {
     ask_plan(job, i, [this, job, i](Result<RedactionPlan> plan) {
         if (!plan) return job->fail(std::move(plan.error()));

@@ -1,6 +1,6 @@
 #pragma once
 // Redaction: removes the content of one message, or of one call, from everything that is stored of
-// a session (docs/design/redaction.md). The events stay in their places with a text instead.
+// a session (docs/design/redaction.md). The events stay in their places, with a placeholder.
 
 #include "base/scope.h"
 #include "runner/runner.h"
@@ -15,7 +15,7 @@
 
 namespace dormouse::runner {
 
-// What is to be removed. One of `message`, `call`, `turn`, `item`, `set` and `alias_of` is set.
+// The content to remove. One of `message`, `call`, `turn`, `item`, `set` and `alias_of` is set.
 struct RedactionAsk {
     Seq message = 0;  // the event that added the message
     CallNo call = 0;
@@ -29,7 +29,7 @@ struct RedactionAsk {
     std::optional<SessionId> alias_of = {};  // the alias of another session in mail
     std::string reason = {};
     bool dry_run = false;
-    bool forks = false;  // the copies in forks, and in what the session was forked from, go, too
+    bool forks = false;  // also removes copies in forks and in the sessions that it was forked from
 };
 
 enum class CopyKind : std::uint8_t {
@@ -39,7 +39,7 @@ enum class CopyKind : std::uint8_t {
     alias  // mail that names the session by its alias
 };
 
-// Another session that holds it.
+// Another session that holds the content.
 struct RedactionCopy {
     SessionId session;
     CopyKind why = CopyKind::mail;
@@ -48,7 +48,7 @@ struct RedactionCopy {
     friend bool operator==(RedactionCopy const&, RedactionCopy const&) = default;
 };
 
-// What was removed, or with dry_run would be.
+// The result of a redaction; with dry_run, what it would remove.
 struct RedactionReport {
     SessionId session;
     session::Redacted what;
@@ -89,9 +89,10 @@ public:
     // The arguments outlive this.
     Redactor(Runner& runner, port::Journal& journal) : runner_(runner), journal_(journal) {}
 
-    // In all sessions or in none, unless the process ends in between; then a repeat does the rest.
-    // A repeat gives the same report. Errors: those of plan_redaction() and of Runner::command();
-    // overloaded if a journal is changed in the same way all the time.
+    // Redacts in all sessions or in none, unless the process ends in between; then a repeated
+    // request does the rest. A repeated request gives the same report. Errors: those of
+    // plan_redaction() and of Runner::command(); overloaded if a journal is changed in the same way
+    // all the time.
     void redact(SessionId session, RedactionAsk ask, Asker asker, Done done);
 
 private:

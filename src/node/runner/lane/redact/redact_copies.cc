@@ -43,7 +43,7 @@ bool may_name(CopySearch const& search, std::string const& project) {
     return own.empty() || std::ranges::find(own, project) != own.end();
 }
 
-// The session whose own message it is.
+// Adds the session to what was found if a named message was created in it.
 void take_own(CopySearch& search, SessionId session) {
     if (session == search.root || search.known.contains(session)) return;
     for (ForkName const& name : search.names) {
@@ -54,7 +54,7 @@ void take_own(CopySearch& search, SessionId session) {
     }
 }
 
-// The sessions from which the root was forked, directly or not.
+// Adds the sessions from which the root was forked, directly or not.
 Result<void> add_ancestors(port::JournalStore& store, CopySearch& search) {
     for (SessionId at = search.root; search.tree.insert(at).second;) {
         auto const begin = beginning(store, at, false);
@@ -66,7 +66,7 @@ Result<void> add_ancestors(port::JournalStore& store, CopySearch& search) {
     return {};
 }
 
-// The id of the part of the copied message that is the call.
+// Returns the id of the part of the copied message that is the call.
 std::string part_of(json::View message, ForkName const& name) {
     std::string out;
     message["parts"].elements([&](json::View part) {
@@ -106,7 +106,7 @@ void take(CopySearch& search, SessionId session, Beginning const& begin) {
     if (!search.set.empty() && in_tree) take_set(search, session, begin.created);
 }
 
-// What was set of a session that a fork began with: "title", "labels" or "label <key>".
+// Sets the session property to remove. `item`: "title", "labels" or "label <key>".
 void set_of(RedactionAsk& ask, std::string const& item) {
     ask.set = item == "title" ? wire::SetPart::title : wire::SetPart::labels;
     if (item.starts_with("label ")) ask.label = item.substr(6);

@@ -14,8 +14,8 @@ namespace dormouse::runner {
 // A search through all sessions of the store, in pieces, because there may be many.
 struct CopySearch {
     SessionId root;
-    std::vector<ForkName> names = {};        // of the messages and calls
-    std::string set = {};                    // what was set: "title", "labels" or "label <key>"
+    std::vector<ForkName> names = {};        // ids of the messages and calls
+    std::string set = {};                    // property: "title", "labels" or "label <key>"
     std::set<SessionId> known = {};          // other sessions whose own messages are known already
     std::vector<std::string> projects = {};  // empty: all; sessions of others are not named
     // Forks of each other: ids that imports give are unique among these only.
@@ -26,7 +26,7 @@ struct CopySearch {
     std::vector<RedactionCopy> found = {};
     bool done = false;
 
-    // Finds what was made since.
+    // Begins another search, which finds only what was made since.
     void begin_again();
 };
 
@@ -37,7 +37,8 @@ struct CopySearch {
 // has the root and its ancestors; a fork comes after what it was made from.
 [[nodiscard]] Result<void> search_session(port::JournalStore& store, SessionId session,
                                           CopySearch& search);
-// What a copy that was found is asked for. `root`: what the search was made for.
+// Returns the request that removes a copy that was found. `root`: the request of the search.
+// `ancestor`: the copy's session is in `ancestors`.
 [[nodiscard]] RedactionAsk ask_for(RedactionCopy const& copy, RedactionAsk const& root,
                                    bool ancestor);
 

@@ -46,7 +46,7 @@ Result<void> each_frame(port::JournalStore& store, SessionId session, Seq head, 
     return {};
 }
 
-// What lists show of the session, as the fold gives it before and after the redaction.
+// The title and labels that lists show, as the fold gives them before and after the redaction.
 struct Shown {
     struct Side {
         std::string auto_title, title;
@@ -164,7 +164,7 @@ private:
         return check_rules();
     }
 
-    // The result of a task that works would bring it back.
+    // Refuses if a task is active: its result would restore the content.
     Result<void> check_tasks() {
         for (TaskNo const no : survey_.target.tasks) {
             auto const task = state_.tasks.find(no);
@@ -182,14 +182,14 @@ private:
         return {};
     }
 
-    // Something must be there to be removed.
+    // Refuses a redaction that would remove nothing.
     Result<void> check_changes() {
         if (what_.events != 0 || what_.title) return {};
         return fail(Code::not_found,
                     state_.id.text() + " has nothing of that kind (" + name() + ").");
     }
 
-    // What is on its way to another session would bring it back.
+    // Refuses if content is not yet delivered to another session: its delivery would restore it.
     Result<void> check_posts() {
         for (auto const& [seq, count] : survey_.posts) {
             for (std::uint32_t n = 0; n < count; ++n) {
@@ -201,7 +201,7 @@ private:
         return {};
     }
 
-    // A rule answers later calls, so that only a person removes it.
+    // Refuses if a standing rule has arguments: it answers later calls, so a person must remove it.
     Result<void> check_rules() {
         if (survey_.rules.empty()) return {};
         auto const rules = store_.rules();
@@ -223,13 +223,13 @@ private:
         return done;
     }
 
-    // What the session has from now on.
+    // Sets the title, labels and alias that the session has from now on.
     void set_now() {
         Shown::Side const& now = shown_.after;
         std::string const& auto_title = shown_.before.auto_title;
         bool const whole = !ask_.at_creation && ask_.set != wire::SetPart::none;
         if (auto_title != now.auto_title) what_.title = now.auto_title;
-        // Also if its message stays.
+        // The automatic title is removed even if its message stays.
         bool const named = whole && ask_.set == wire::SetPart::title && !auto_title.empty();
         if (named) what_.title = survey_.target.placeholder;
         if (named) titles_.insert(auto_title);
@@ -281,7 +281,7 @@ private:
             titles_.insert(title);
     }
 
-    // Replaces the records that hold content; returns whether there are any.
+    // Replaces the records that hold content; returns true if there are any.
     bool remove(Records& records) {
         bool any = false;
         for (wire::RecordPtr& record : records) {
@@ -306,7 +306,7 @@ private:
         if (e && e->title) titles_.insert(*e->title);
     }
 
-    // Its row has a copy of it.
+    // Takes note of quarantined mail: its row has a copy of the text.
     void note_quarantined(Event const& event) {
         auto const* const e = std::get_if<MailReceived>(&event.body);
         auto const item = std::ranges::find(state_.inbox, event.seq, &InboxItem::seq);
@@ -325,7 +325,7 @@ private:
         return {};
     }
 
-    // Webhooks and notifications of the turn, and those that have its title.
+    // Finds the webhooks and notifications of the turns, and those that contain a removed title.
     Result<void> find_deliveries() {
         if (shown_.before.auto_title != shown_.after.auto_title)
             titles_.insert(shown_.before.auto_title);

@@ -85,7 +85,7 @@ void Survey::take(wire::RecordPtr const& record) {
     find_run(event);
     find_reason(event);
     find_set(event);
-    // What came after an earlier redaction needs another one.
+    // Content after an earlier redaction needs another redaction.
     if (note_artifacts(*record)) earlier.reset();
     note_earlier(record);
     auto const* const e = std::get_if<Submitted>(&event.body);
@@ -102,7 +102,7 @@ void Survey::note_earlier(wire::RecordPtr const& record) {
     if (same && e->reason.starts_with(prefix_)) earlier = record;
 }
 
-// Returns whether the record holds content of the target.
+// Returns true if the record holds content of the target.
 bool Survey::note_artifacts(wire::Record const& record) {
     Event const& event = record.event;
     if (auto const* e = std::get_if<ArtifactEmitted>(&event.body)) {
@@ -145,7 +145,7 @@ void Survey::find(Event const& event) {
     if (auto const* const e = std::get_if<Forked>(&event.body)) find_copy(event.seq, *e);
 }
 
-// What a fork or an import brought.
+// Finds a message that a fork or an import copied.
 void Survey::find_copy(Seq seq, Forked const& begin) {
     if (!target.part.empty()) {
         auto const [message, call] = wire::message_of_part(begin.messages, target.part);
@@ -158,7 +158,7 @@ void Survey::find_copy(Seq seq, Forked const& begin) {
     found_at(seq, 0);
 }
 
-// Everything that belongs to a turn, but not the mail that it read.
+// Finds everything that belongs to a turn, except the mail that it read.
 void Survey::find_turn(Event const& event) {
     if (ask_.turn == 0) return;
     if (auto const* e = std::get_if<InputReceived>(&event.body)) {
@@ -172,8 +172,8 @@ void Survey::find_turn(Event const& event) {
     if (started && started->turn == ask_.turn) found_at(0, started->turn);
 }
 
-// The reason with which the turn was cancelled. The same request has cancelled calls and tasks, and
-// dropped prompts.
+// Finds the reason with which the turn was cancelled. The same request can also have cancelled
+// calls and tasks, and dropped prompts.
 void Survey::find_reason(Event const& event) {
     if (std::holds_alternative<TurnStarted>(event.body)) calls_cancelled_.clear();
     if (auto const* e = std::get_if<Cancelled>(&event.body))
@@ -196,7 +196,7 @@ void Survey::find_reason(Event const& event) {
     if (target.tasks.insert(changed->task).second) again_ = true;
 }
 
-// What was set of the session, and names in mail.
+// Finds properties of the session, and its alias in mail.
 void Survey::find_set(Event const& event) {
     if (target.alias_of) find_alias(event);
     if (ask_.set == wire::SetPart::none) return;
@@ -277,7 +277,7 @@ void Survey::find_call(Event const& event) {
     if (asked->spec->ask != 0 && agent_tools_.insert(asked->spec->model_id).second) again_ = true;
 }
 
-// Updates and lost tools of the messages and calls of an external agent.
+// Finds the updates and lost tools of the messages and calls of an external agent.
 void Survey::find_of_agent(Event const& event) {
     if (auto const* e = std::get_if<AgentUpdate>(&event.body)) {
         bool const tool = e->what.kind == AgentOutputKind::tool;
@@ -313,7 +313,7 @@ void Survey::find_mail(Event const& event) {
             target.messages.insert(event.seq);
         }
         if (!has(event.seq)) return;
-        // A quarantined one is read after its release.
+        // Quarantined mail is not read before its release.
         if (got->hold != MailHold::quarantined) unread = true;
         received.emplace(event.seq, got->number);
         mails_[got->mail->id].insert(got->mail->id.session);
@@ -335,7 +335,7 @@ void Survey::link(CallNo call, TaskNo task) {
     if (target.tasks.contains(task)) add_call(call);
 }
 
-// Tasks that tools start and read.
+// Finds the tasks that tools start and read.
 void Survey::find_task(Event const& event) {
     if (auto const* e = std::get_if<TaskStarted>(&event.body)) {
         if (e->task == task_) {
@@ -366,7 +366,7 @@ void Survey::link_calls(ModelReplied const& reply) {
     }
 }
 
-// The outcome of a task that an external agent started comes as an input, right after its change.
+// Links a task of an external agent to its outcome: an input right after the task's change.
 void Survey::link_task(Event const& event) {
     if (auto const* e = std::get_if<TaskChanged>(&event.body)) {
         changed_ = {event.seq, e->task};
@@ -382,7 +382,8 @@ void Survey::link_task(Event const& event) {
     turns.insert(e->turn);
 }
 
-// A tool that sends mail or reports progress ends in the append after it, or in the same.
+// Links mail and progress reports to the tool that made them: it ends in the same append or the
+// next.
 void Survey::link_report(Event const& event) {
     if (std::holds_alternative<RunReported>(event.body)) {
         reported_ = event.seq;
@@ -402,7 +403,7 @@ void Survey::link_report(Event const& event) {
     if (has(mail->seq)) add_call(e->call);
 }
 
-// Inputs and last replies of runs, of which the parent has copies.
+// Finds the inputs and last replies of runs: the parent has copies of them.
 void Survey::find_run(Event const& event) {
     if (!state_.parent) return;
     // The title is the beginning of the prompt, if nobody gave another one.

@@ -1,6 +1,6 @@
 #pragma once
-// What of a session's journal belongs to a message, call, mail or task that is to be removed, and
-// which other sessions hold it, too.
+// Finds what in a session's journal belongs to a message, call, mail or task that is to be removed,
+// and which other sessions hold it, too.
 
 #include "runner/lane/redact/redact.h"
 #include "session/state.h"
@@ -17,8 +17,8 @@
 
 namespace dormouse::runner {
 
-// Takes the records of the journal in order, and all of them again as long as what was found
-// belongs to earlier ones.
+// Takes the records of the journal in order, and all of them again as long as a pass finds
+// something that can belong to earlier records.
 class Survey {
 public:
     // `state`: of the session now. The arguments outlive this.
@@ -42,10 +42,10 @@ public:
 
     wire::RedactionTarget target = {};
     wire::RecordPtr earlier = {};             // the redacted event of the same ask
-    std::set<TurnNo> turns = {};              // of what is removed
+    std::set<TurnNo> turns = {};              // that contain removed content
     std::set<Seq> of_turn = {};               // their events
     std::set<std::string> rules = {};         // standing rules that people made with its approvals
-    std::map<Seq, std::uint32_t> posts = {};  // events that sent it to sessions, and to how many
+    std::map<Seq, std::uint32_t> posts = {};  // events that sent it → number of receivers
     std::map<Seq, std::uint64_t> received = {};  // mail that this session got → its number
     bool unread = false;                         // no request has seen such mail
     std::uint64_t artifact_bytes = 0;
@@ -79,9 +79,9 @@ private:
 
     session::State const& state_;
     RedactionAsk const& ask_;
-    std::optional<session::MailId> mail_ = {};  // what the ask names, if it is such a thing
-    TaskNo task_ = 0;                           // the same
-    bool run_ = false;                          // the task that this session is
+    std::optional<session::MailId> mail_ = {};  // the mail that the ask names, if any
+    TaskNo task_ = 0;                           // the task that it names; 0: none
+    bool run_ = false;                          // the ask names the task that this session is
     std::string prefix_ = {};
 
     Seq named_ = 0;
@@ -99,8 +99,8 @@ private:
     Seq reported_ = 0;                             // the newest report to the parent
     std::set<SessionId> named_in_ = {};  // sessions whose mail may name this one by its alias
     std::set<TurnNo> run_turns_ = {};
-    std::map<TurnNo, Seq> replies_ = {};  // the newest of each of them
-    bool of_run_ = false;                 // the parent has something of it
+    std::map<TurnNo, Seq> replies_ = {};  // newest reply of each run's turn
+    bool of_run_ = false;                 // the parent has a copy of something
 };
 
 }  // namespace dormouse::runner

@@ -66,7 +66,7 @@ void expect_same_places(Stored const& before, Stored const& after) {
     }
 }
 
-// What names the event: a task, a mail, a copy, or a message.
+// Asks for the content of the event, as a task, a mail or a message.
 RedactionAsk ask_for(SessionId session, Event const& event) {
     RedactionAsk ask{.reason = "test"};
     if (auto const* e = std::get_if<TaskStarted>(&event.body)) {
@@ -79,7 +79,7 @@ RedactionAsk ask_for(SessionId session, Event const& event) {
     return ask;
 }
 
-// What was set of the session, and each turn.
+// Asks for the properties of the session, an alias in mail, and every third turn.
 std::vector<RedactionAsk> other_asks(State const& state) {
     std::vector<RedactionAsk> out;
     for (auto const set : {wire::SetPart::title, wire::SetPart::alias, wire::SetPart::labels})
