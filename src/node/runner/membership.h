@@ -1,6 +1,6 @@
 #pragma once
-// Which processes work on a shared store, as one of them concludes from its own heartbeats. Pure:
-// no clock of another machine is compared, and no process is declared dead by one whose own
+// Tracks which processes work on a shared store, as one of them concludes from its own heartbeats.
+// Pure: no clock of another machine is compared, and no process is declared dead by one whose own
 // heartbeats fail.
 
 #include <dormouse/id.h>

@@ -1,5 +1,5 @@
-// Which lanes stay in memory: idle ones are unloaded after a while, and at once where there are
-// too many of them.
+// Decides which lanes stay in memory: idle ones are unloaded after a while, and at once if there
+// are too many of them.
 #include "runner/runner.h"
 
 namespace dormouse::runner {
@@ -28,7 +28,7 @@ void Runner::release_beyond(std::size_t lanes_max, std::size_t bytes_max) {
     }
 }
 
-// Other work of the loop comes between two shares of this.
+// Works in shares, so that other work of the loop comes in between.
 void Runner::release_old() {
     Time const before = now() - options_.resident_time;
     std::size_t looked_at = 0;

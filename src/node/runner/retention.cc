@@ -22,7 +22,7 @@ struct Lines {
     bool worth = false;  // not only lines about earlier removals
 };
 
-// The old lines of the chain that has the line after `after`. Blocks.
+// Returns the old lines of the chain that has the line after `after`. Blocks.
 Result<Lines> old_lines_of_chain(port::AuditStore& store, std::uint64_t after, Time until) {
     constexpr std::uint32_t page = 1'000;
     Lines out;
@@ -48,7 +48,7 @@ Result<Lines> old_lines_of_chain(port::AuditStore& store, std::uint64_t after, T
     }
 }
 
-// Those of the first chain that has some which are worth a removal. Blocks.
+// Returns the old lines of the first chain that has some which are worth a removal. Blocks.
 Result<Lines> old_lines(port::AuditStore& store, Time until) {
     for (std::uint64_t after = 0;;) {
         auto const next = store.audit(after, 1);

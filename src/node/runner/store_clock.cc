@@ -8,7 +8,7 @@ Time StoreClock::measured(Duration sent, Duration received, Time time) {
     auto const trip = received - sent;
     samples_.push_back({trip, time - (sent + trip / 2)});
     if (samples_.size() > kept) samples_.pop_front();
-    // Of equal ones the newest: the clocks drift.
+    // The newest of equally short trips is taken, because the clocks drift.
     return std::ranges::min_element(samples_.rbegin(), samples_.rend(), {}, &Sample::trip)->at_zero;
 }
 

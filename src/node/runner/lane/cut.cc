@@ -283,7 +283,7 @@ HistoryCutter::HistoryCutter(Runner& runner, port::Loop& loop,
                              port::StoreView<port::JournalStore> journal, Keep keep, OnCut on_cut)
     : runner_(runner), loop_(loop), journal_(journal), keep_(keep), on_cut_(std::move(on_cut)) {}
 
-// What was seen was for the former one.
+// Forgets `seen_`, which belongs to the former `keep`.
 void HistoryCutter::set_keep(Keep keep) {
     keep_ = keep;
     seen_.clear();

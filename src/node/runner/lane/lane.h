@@ -87,7 +87,7 @@ public:
         return *state_;
     }
     [[nodiscard]] bool loaded() const { return state_.has_value(); }
-    // Whether what memory holds comes after this frame of the session, or ends with it.
+    // Returns true if the state in memory is later than this frame of the session, or ends with it.
     [[nodiscard]] bool has(port::Frame const& frame) const;
     // The newest stored frame of state(). REQUIRES what that does.
     [[nodiscard]] port::NewestFrame newest() const { return newest_; }

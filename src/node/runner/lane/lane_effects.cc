@@ -113,8 +113,9 @@ bool Lane::may_start() const {
     return (nodes.alone() || polls || driver_ == nodes.epoch()) && nodes.may_start();
 }
 
-// What an effect needs is read before it starts. Meanwhile the others may have declared this
-// process dead, or the store fell back, and another effect may have the same id.
+// Returns a check for the time after the data of an effect was read: it returns false if the effect
+// must not start any more. Meanwhile the others may have declared this process dead, or the store
+// may have fallen back, and another effect may have the same id.
 std::function<bool()> Lane::after_read(EffectId id) {
     CHECK(running_.contains(id));
     return [self = shared_from_this(), id, epoch = services_.nodes.epoch(), history = history_] {

@@ -5,7 +5,7 @@
 #include "store/memory/memory_store.h"
 #include "wire/state_json.h"
 
-// What a step reads from the journal for its request to the model.
+// Tests what a step reads from the journal for its request to the model.
 namespace dormouse::runner {
 namespace {
 

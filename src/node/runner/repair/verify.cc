@@ -52,7 +52,7 @@ public:
 private:
     void find(std::string what) { report_.findings.push_back({row_.id, std::move(what)}); }
 
-    // Of a deleted session only the row must be left.
+    // Checks that only the row of a deleted session is left.
     void check_gone() {
         auto const frames = store_.page(row_.id, 1, 1);
         if (!frames || !frames->empty())
@@ -83,7 +83,7 @@ private:
         port::SessionRow const should = session_row(rebuilt_.state);
         // Older versions wrote rows without a derived title.
         bool const titled = row_.title == should.title || row_.title == rebuilt_.state.title;
-        // Of a session that an older version left between attempts, the next append writes it.
+        // An older version did not store `running` between attempts; the next append does.
         bool const works = should.turn == port::TurnState::running;
         bool const same = should.project == row_.project && should.agent == row_.agent &&
                           should.alias == row_.alias && titled && should.status == row_.status &&

@@ -33,7 +33,7 @@ protected:
         EXPECT_TRUE(out);
         return out.value_or(VerifyReport());
     }
-    // What was found, without the session's id.
+    // Returns the texts of the findings, which are all about the session.
     [[nodiscard]] std::string found() {
         std::string out;
         for (Finding const& finding : report().findings) {

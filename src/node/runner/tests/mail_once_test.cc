@@ -27,7 +27,7 @@ protected:
         journal.release();
         ASSERT_EQ(journal.held(), 1u) << "the append that receives it";
     }
-    // That append ends with `fault`, later ones succeed.
+    // Ends that append with `fault`; later ones succeed.
     void end(Fault fault) {
         journal.fault = fault;
         journal.release();

@@ -316,7 +316,7 @@ TEST_F(TwoRunners, AppendedElsewhere_NobodyWatches_IsReadWhenNeeded) {
     EXPECT_EQ(resident.lock()->state().head, stored().head);
 }
 
-// What another process appended is heard of late, and again.
+// A process can be notified late, and more than once, of what another one appended.
 TEST_F(TwoRunners, AppendedElsewhere_MemoryHasIt_StaysInMemory) {
     begin({job()});
     std::weak_ptr<Lane> resident;

@@ -152,7 +152,7 @@ private:
     ImportReport report_;
     std::uint64_t number_ = 1;  // of the line
     bool ended_ = false;
-    // Of the session that is being read:
+    // State of the session that is being read:
     bool open_ = false;
     bool skipping_ = false;  // lines outside of sessions were reported
     SessionId was_;

@@ -80,7 +80,8 @@ private:
         write_from(0);
     }
 
-    // What the store cannot know: what would be done for the session here.
+    // Returns why this server cannot import the session: the store cannot know what the server
+    // would do for it. Empty: it can.
     [[nodiscard]] std::string why_not() {
         bool const started = import_.work == LiveWork::started || runner_.held();
         if (result().holds && !started)

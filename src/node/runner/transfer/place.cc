@@ -178,7 +178,7 @@ bool Placing::may_come_back() const {
     return state().lifecycle == session::Lifecycle::completed && !has_work();
 }
 
-// What comes back starts nothing.
+// A restored session must start nothing.
 Result<void> Placing::may_restore(port::Store& store) {
     if (!may_come_back())
         return fail(Code::conflict,

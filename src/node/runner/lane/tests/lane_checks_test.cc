@@ -4,7 +4,7 @@
 
 #include <utility>
 
-// What a lane checks before it decides a submission: the caller's rights, and its values.
+// Tests what a lane checks before it decides a submission: the caller's rights, and its values.
 namespace dormouse::runner {
 namespace {
 

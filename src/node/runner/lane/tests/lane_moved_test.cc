@@ -3,7 +3,7 @@
 #include "runner/testing/lane_fixture.h"
 #include "store/memory/memory_store.h"
 
-// What a lane does if another process has appended to its session.
+// Tests a lane to whose session another process has appended.
 namespace dormouse::runner {
 namespace {
 
