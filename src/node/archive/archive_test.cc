@@ -99,7 +99,7 @@ TEST_F(Archives, MemberWithTheBeginningOfOthersInside_IsFoundByItsChecksum) {
 
 using Keys = std::optional<store::MasterKeys>;
 
-// Of 32 equal bytes.
+// Returns a key of 32 equal bytes, in base64.
 std::string key(char letter) {
     std::string const bytes(32, letter);
     return base64({reinterpret_cast<std::uint8_t const*>(bytes.data()), bytes.size()});

@@ -46,7 +46,7 @@ void write_entries(json::Writer& out, Index const& index) {
     out.end_array();
 }
 
-// What the titles of an encrypted file are bound to.
+// Returns the text that the titles of an encrypted file are bound to.
 std::string bound_titles(Index const& index) {
     json::Writer out;
     write_entries(out, index);
@@ -54,7 +54,7 @@ std::string bound_titles(Index const& index) {
            "\n" + out.take();
 }
 
-// nullopt: the key is written wrongly. REQUIRES: there is one.
+// Returns nullopt if the key is invalid. REQUIRES: there is one.
 std::optional<WrappedKey> read_key(json::View key) {
     auto wrapped = parse_base64(key["wrapped"].string_or(""));
     std::string master = key["master"].string_or("");
@@ -62,7 +62,7 @@ std::optional<WrappedKey> read_key(json::View key) {
     return WrappedKey{std::move(master), *std::move(wrapped)};
 }
 
-// Whether the members that tell how the file is encrypted are written rightly.
+// Reads the members that describe the encryption of the file; returns false if they are invalid.
 bool read_encryption(json::View view, Index& out) {
     if (view["key"].is_null()) return true;
     out.key = read_key(view["key"]);

@@ -1,5 +1,5 @@
 #pragma once
-// What the pieces of an encrypted file are bound to.
+// The texts that the pieces of an encrypted file are bound to (additional authenticated data).
 
 #include "archive/index_file.h"
 

@@ -15,7 +15,7 @@ namespace dormouse::backup {
 
 namespace {
 
-// What belongs to the database. They are written once, when they are made.
+// Key files that belong to the database. They are written once, when they are created.
 constexpr std::array<char const*, 3> keys{"token", "callback.key", "push.key"};
 constexpr std::uint64_t key_max = std::uint64_t{1} << 20;
 

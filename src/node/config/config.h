@@ -173,7 +173,7 @@ struct ExternalAgent {
     std::uint32_t history_tokens = 16'000;
     // Its processes share a user for all projects, and can access each other.
     [[nodiscard]] bool shares_a_user() const { return !command.empty() && !sandbox; }
-    // That user is the server's: it can read and write everything that the server can.
+    // Its processes have the server's user: they can read and write all that the server can.
     [[nodiscard]] bool is_unconfined() const { return shares_a_user() && run_as.empty(); }
     friend bool operator==(ExternalAgent const&, ExternalAgent const&) = default;
 };
@@ -195,7 +195,7 @@ struct Agent {
 };
 
 enum class ToolKind : std::uint8_t { http, command };
-// Which answers of an HTTP tool mean that the result comes later: only 202, every 2xx, or none.
+// The answers of an HTTP tool that mean that the result comes later: only 202, every 2xx, or none.
 enum class Later : std::uint8_t { only_202, any_2xx, never };
 
 // Asks a URL until the result is ready, for services that cannot call back.

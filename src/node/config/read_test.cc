@@ -263,7 +263,7 @@ TEST(ReadConfig, AllMistakes_AreReportedInTheOrderOfTheFile) {
               "a number and ms, s, m, h or d\n");
 }
 
-// What is wrong, and the line that reports it.
+// A file with one mistake, and the problem that is reported, with its line number.
 struct Row {
     char const* name;
     std::string text;

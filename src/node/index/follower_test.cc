@@ -138,7 +138,7 @@ TEST_F(IndexFollowerTest, Appends_AreOneBatch) {
     EXPECT_EQ(follower->status().behind_since, std::nullopt);
 }
 
-// What the batch had of the session before is not written beside it.
+// The batch does not contain the session's content from before the redaction.
 TEST_F(IndexFollowerTest, RedactionInTheBatchOfTheSession_LeavesOneDocument) {
     follow();
     SessionId const session = new_session();

@@ -13,8 +13,7 @@
 
 namespace dormouse::index {
 
-// A place in a feed, and what is there: a store that was restored, replaced or lost its end is not
-// taken for the same.
+// A place in a feed, and its row, which differs if a store was restored, replaced or lost its end.
 struct Position {
     std::uint64_t next = 0;  // everything up to this number is in the index
     std::uint64_t row = 0;   // number of the newest row up to there; 0: none
@@ -28,7 +27,7 @@ struct Position {
 
 // Returns true if the store's feed is the one that has this position.
 [[nodiscard]] Result<bool> has(port::Store& store, Position const& position);
-// The end of the feed.
+// Returns the end of the feed.
 [[nodiscard]] Result<Position> end_of_feed(port::Store& store);
 
 struct Changes {
@@ -37,7 +36,7 @@ struct Changes {
     bool more = false;
     bool gone = false;  // the feed no longer has what follows the position; nothing else is set
 };
-// What changed after the position, as it is now, until there are about `bytes_max` bytes.
+// Reads what changed after the position, as it is now, until there are about `bytes_max` bytes.
 inline constexpr std::size_t batch_bytes = std::size_t{8} << 20;
 [[nodiscard]] Result<Changes> read_changes(port::Store& store, Position const& after,
                                            std::size_t bytes_max = batch_bytes);
@@ -47,7 +46,8 @@ struct Everything {
     std::uint64_t session = 0;  // continue after this number
     bool more = false;
 };
-// The documents of the sessions after the number `after`: of whole sessions, as for read_changes().
+// Reads the documents of the sessions after the number `after`: of whole sessions, up to about
+// `bytes_max` bytes.
 [[nodiscard]] Result<Everything> read_everything(port::Store& store, std::uint64_t after,
                                                  std::size_t bytes_max = batch_bytes);
 

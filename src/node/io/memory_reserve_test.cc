@@ -8,7 +8,7 @@
 namespace dormouse::io {
 namespace {
 
-// What operator new does when memory runs out.
+// Does what operator new does when memory runs out.
 void find_none() { std::get_new_handler()(); }
 
 TEST(MemoryReserve, FirstFailedAllocation_GetsTheReserve) {

@@ -98,7 +98,7 @@ protected:
         killed([&](Runtime& in) { prompt(in, text); });
         open();
     }
-    // What follows these words in the ledger.
+    // Returns the rest of the first line in the ledger that begins with these words.
     std::string text_in_ledger(std::string const& words) {
         for (std::string const& line : ledger->lines())
             if (line.starts_with(words)) return line.substr(words.size());

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <stdexcept>
 
-// What a model function is asked, and how it may answer.
+// Tests the questions that a model function gets, and the answers that it may give.
 namespace dormouse::runtime {
 namespace {
 
@@ -157,7 +157,7 @@ public:
     }
 };
 
-// What the plan of a model needs while it makes it.
+// The services that the plan needs to make the model; they do nothing.
 struct NoMeans final : port::HttpClient, port::Clock, port::Workers {
     port::HttpId start(port::HttpRequest, port::HttpCallbacks) override { return {}; }
     void cancel(port::HttpId) override {}

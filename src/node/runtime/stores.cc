@@ -91,7 +91,7 @@ Result<void> refuse_encrypted(port::DataKeyStore& keys) {
                     "a command by --key-env");
 }
 
-// Null: nothing is encrypted.
+// Returns null if nothing is encrypted.
 Result<std::unique_ptr<store::Sealer>> sealer_of(port::Store& store, port::DataKeyStore& keys,
                                                  std::optional<store::MasterKeys> const& masters) {
     if (!masters) {
@@ -104,8 +104,8 @@ Result<std::unique_ptr<store::Sealer>> sealer_of(port::Store& store, port::DataK
     return store::Sealer::make(*masters, keys, std::make_unique<io::SystemEntropy>(), *empty);
 }
 
-// Of a store that no other process uses. What the keys after the first one encrypted is encrypted
-// with the first one from then on.
+// Encrypts with the first master key the data keys that the other master keys had encrypted.
+// REQUIRES: no other process uses the store.
 Result<void> use_first_key(OpenedStore& opened, store::Sealer& sealer,
                            store::MasterKeys const& masters) {
     auto const done = sealer.rewrap(false);
@@ -117,7 +117,7 @@ Result<void> use_first_key(OpenedStore& opened, store::Sealer& sealer,
     return {};
 }
 
-// The first data key exists before another process looks whether the store is encrypted.
+// Creates the first data key before another process checks whether the store is encrypted.
 Result<void> protect(OpenedStore& opened, std::unique_ptr<store::Sealer> sealer,
                      StoreChoice const& choice) {
     if (!sealer) return {};
@@ -131,8 +131,8 @@ Result<void> protect(OpenedStore& opened, std::unique_ptr<store::Sealer> sealer,
     return {};
 }
 
-// Before the store is opened, because opening it counts the epoch. A store that cannot be read yet
-// is checked when it is open.
+// Checks the keys before the store is opened, because opening it increments the epoch. A store that
+// cannot be read yet is checked when it is open.
 Result<void> check_keys(StoreChoice const& choice) {
     auto const view = store::SqliteStore::open_view(choice.place);
     if (!view) return {};
@@ -141,7 +141,8 @@ Result<void> check_keys(StoreChoice const& choice) {
     return {};
 }
 
-// Before the data keys are read, so that nobody encrypts with a key that this process lacks.
+// Announces the keys before the data keys are read, so that no process encrypts with a key that
+// this one lacks.
 Result<void> agree_on_keys(store::PostgresStore& store,
                            std::optional<store::MasterKeys> const& masters) {
     if (!masters) return {};

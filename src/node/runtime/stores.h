@@ -52,7 +52,7 @@ struct OpenedStore {
     // Shared databases: the time of their clock when io::boot_time() was 0.
     std::optional<Time> clock_at_boot = {};
     std::vector<std::string> warnings = {};  // for the administrator
-    // Of a shared database: the token, link or cookie with this digest. Any thread; blocks.
+    // Shared databases: finds the token, link or cookie with this digest. Any thread; blocks.
     std::function<Result<std::optional<port::TokenRow>>(Sha256 const&)> find_token = {};
     port::Database* database = nullptr;        // below the store; null: there is no server
     port::AuditEnds* audit_ends = nullptr;     // of the store; null: it loses no lines
@@ -66,9 +66,9 @@ struct OpenedStore {
 // another configuration. To tell such a process from one that was killed takes 6 s.
 [[nodiscard]] Result<OpenedStore> open_store(StoreChoice const& choice);
 
-// `store` with its contents decrypted, as it is if they are not encrypted. `keys`: of the same
-// object. Errors: wrong_state (the contents are encrypted with another key, or there is no key),
-// internal (a data key is damaged). Writes nothing before the first call that writes.
+// Returns `store` with its contents decrypted, or unchanged if they are not encrypted. `keys`: of
+// the same object. Errors: wrong_state (the contents are encrypted with another key, or there is no
+// key), internal (a data key is damaged). Writes nothing before the first call that writes.
 [[nodiscard]] Result<std::shared_ptr<port::Store>> readable(
     std::shared_ptr<port::Store> store, port::DataKeyStore& keys,
     std::optional<store::MasterKeys> const& masters);

@@ -49,7 +49,7 @@ protected:
         runtime.reset();
         std::filesystem::remove_all(store);
     }
-    // What a program does at each start.
+    // Opens the store and serves it, as a program does at each start.
     void open() {
         runtime.reset();
         runtime.emplace(

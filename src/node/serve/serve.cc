@@ -65,14 +65,15 @@ Result<serve::ServingSettings> checked(ServeSettings const& settings, std::strin
     out.gate.tokens = *std::move(tokens);
     out.log = log_options(settings);
     out.webhooks.allowed = settings.webhook_hosts;
-    // Of a database: proposed to the processes that share it.
+    // For a database, this key is proposed to the processes that share it.
     auto key = serve::capability_key(runtime::is_database(store) ? ":memory:" : store, entropy);
     if (!key) return std::unexpected(std::move(key.error()));
     out.gate.capability_key = *std::move(key);
     return out;
 }
 
-// Callback URLs of one process are valid in all that share the store. `done` is called once.
+// Agrees on one key, so that callback URLs of one process are valid in all that share the store.
+// `done` is called once.
 void agree_on_key(runtime::Node& node, std::string const& proposed,
                   port::Fn<void(Result<std::string>)> done) {
     if (!node.shared_store) return done(proposed);

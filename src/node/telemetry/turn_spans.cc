@@ -25,7 +25,8 @@ void add_usage(std::vector<Attribute>& out, Usage const& usage) {
         out.push_back({"gen_ai.usage.reasoning.output_tokens", usage.reasoning_tokens});
 }
 
-// What a model's work gave. `reason` is pointed to.
+// Returns the attributes of a model reply or a turn: its finish reason and its usage. They point to
+// `reason`.
 std::vector<Attribute> outcome_of(std::string_view const& reason, Usage const& usage) {
     std::vector<Attribute> out;
     out.reserve(6);

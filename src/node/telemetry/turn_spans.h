@@ -33,14 +33,15 @@ struct SpanOptions {
     std::function<ModelName(std::string const& agent)> model_of = {};  // may be empty
 };
 
-// What the spans of a session say about it. `received`: by turn, where something was.
+// Facts about a session for its spans. `received`: the trace headers of each turn that came with
+// some.
 struct SessionFacts {
     SessionId session;
     std::string project = {};
     std::string agent = {};
     std::map<TurnNo, session::TraceHeaders> received = {};
 };
-// Knows the open turn and the last one.
+// Returns the facts with the trace headers of the open turn and the last one.
 [[nodiscard]] SessionFacts facts_of(session::State const& state);
 
 class TurnSpans {
@@ -52,7 +53,7 @@ public:
     TurnSpans(SpanOptions const& options, SessionFacts facts)
         : options_(&options), facts_(std::move(facts)), session_(facts_.session.text()) {}
 
-    // Also of turns that began since.
+    // Updates the facts, also with turns that began since.
     void learn(session::State const& state);
     // Gives `sink` the spans that end with this event. Events come in order; those before the first
     // turn_started give none.

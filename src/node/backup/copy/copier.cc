@@ -14,7 +14,7 @@ namespace dormouse::backup {
 
 namespace {
 
-// What belongs to the database. They are written once, when they are made.
+// Key files that belong to the database. They are written once, when they are created.
 constexpr std::array<char const*, 3> key_files{"token", "callback.key", "push.key"};
 constexpr std::uint64_t key_file_bytes_max = std::uint64_t{1} << 20;
 constexpr Duration retry_min{1'000};
@@ -22,7 +22,7 @@ constexpr Duration retry_max{30'000};
 constexpr Duration end_limit{5'000};  // for what is left when the server stops
 constexpr std::size_t generations_max = 10'000;
 
-// Sorts as the times do, and is never the same for two processes.
+// Returns an id that sorts by time, and is never the same for two processes.
 std::string generation_id(Time now, port::Entropy& entropy) {
     std::string const ms = std::to_string(std::max<std::int64_t>(0, to_ms(now)));
     std::size_t const digits = 14;

@@ -1,6 +1,6 @@
 #pragma once
-// Which server copies to a place: its object owner.json. So two servers that were given the same
-// place are found, in an object store too, which has no locks. One thread at a time.
+// Records in the object owner.json which server copies to a place. This detects two servers that
+// were given the same place, also in an object store, which has no locks. One thread at a time.
 
 #include "backup/copy/depot.h"
 #include "port/world.h"
@@ -14,7 +14,7 @@ inline constexpr char const* owner_name = "owner.json";
 
 class Owner {
 public:
-    // `directory`: that is copied. `target`: for people.
+    // `directory`: the one that is copied. `target`: names the place in messages.
     Owner(std::filesystem::path directory, std::string target, port::Entropy& entropy);
 
     // Writes owner.json, in place of that of an earlier start with this data directory. Errors:
@@ -24,14 +24,14 @@ public:
     // To be called before something is written. Errors: wrong_state: another process has taken it,
     // with a copy of this data directory; those of the depot.
     [[nodiscard]] Result<void> check(Depot& depot) const;
-    // The start of a server that this one is, and of the one that had the place before; empty:
-    // none.
+    // Returns the id of this start of the server, and that of the start that had the place before;
+    // empty: none.
     [[nodiscard]] std::string const& start() const { return start_; }
     [[nodiscard]] std::string const& previous() const { return previous_; }
 
 private:
-    // The identity of the data directory: what is in its file copy.id, which is made if it is
-    // missing. Backups and restored directories do not have it.
+    // Returns the identity of the data directory: the content of its file copy.id, which is created
+    // if it is missing. Backups and restored directories do not have it.
     [[nodiscard]] Result<std::string> load_or_create_identity();
 
     std::filesystem::path const directory_;

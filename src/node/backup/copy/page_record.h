@@ -1,8 +1,8 @@
 #pragma once
-// What the newest state of a continuous copy consists of: a digest of each page and key file, and
-// the place in the copy. A server that stops keeps it beside the database. The next one compares
-// the database with it, page by page, and copies only what differs: whatever wrote the file in
-// between. Pure, except load() and save().
+// Records the newest state of a continuous copy: a digest of each page and key file, and the place
+// in the copy. A server that stops stores it beside the database. The next one compares the
+// database with it, page by page, and copies only what differs, whatever wrote the file in between.
+// Pure, except load() and save().
 
 #include <dormouse/error.h>
 
@@ -28,9 +28,9 @@ public:
 
     // Takes note of a piece that was written.
     void add(store::sqlite::Cut const& cut);
-    // Removes the pages that the copy has as they are.
+    // Removes the pages that are equal in the copy.
     void drop_known(store::sqlite::Cut& cut) const;
-    // Nothing is known.
+    // Forgets all digests and files.
     void clear();
     // Pages of `page_bytes` are compared; it is 0 while nothing is known.
     [[nodiscard]] std::uint32_t page_bytes() const { return page_bytes_; }

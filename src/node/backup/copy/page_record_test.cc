@@ -67,7 +67,7 @@ TEST(PageRecord, TooLargeDatabase_HasNone) {
     EXPECT_EQ(cut.pages.size(), 1U);
 }
 
-// What is left after drop_known(), written over the former pages, is the present state.
+// The pages that drop_known() leaves, written over the former pages, give the present state.
 TEST(PageRecord, AnyStates_DifferenceLeadsFromOneToTheOther) {
     rc::check([] {
         using Pages = std::map<std::uint32_t, char>;

@@ -66,7 +66,7 @@ private:
     Newest newest_;
 };
 
-// What a server writes meanwhile comes after `newest`.
+// Reads the pieces up to `newest`. A server that writes meanwhile adds pieces after it.
 Result<CopyState> check_generation(Depot& depot, Sealing const& sealing, std::string const& id,
                                    std::optional<Time> at) {
     auto const name = newest_name(id);

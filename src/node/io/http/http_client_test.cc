@@ -122,7 +122,7 @@ std::function<void(Peer&)> answers(std::string text) {
 
 class HttpClient : public testing::Test {
 protected:
-    // What was received for one request.
+    // The response to one request, as far as it was received.
     struct Seen {
         std::optional<HttpHead> head;
         std::vector<std::string> chunks;

@@ -13,7 +13,7 @@
 namespace dormouse::io {
 namespace {
 
-// What jobs use is declared before the pool, whose destructor waits for them.
+// Tests declare variables that jobs use before the pool, whose destructor waits for the jobs.
 
 TEST(ToolThreads, Jobs_RunOnAllThreadsAtOnce) {
     ToolThreads pool(4);

@@ -11,7 +11,7 @@ namespace {
 
 using runner::testing::TestLoop;
 
-// What others appended: numbers from 1 on.
+// A feed of the appends of other processes, numbered from 1.
 class TestFeed final : public AgreeingStore {
 public:
     [[nodiscard]] Result<port::Beat> beat(Self const& /*self*/) override { return port::Beat{}; }
