@@ -312,8 +312,8 @@ void Clients::stream(SessionId session) {
     });
 }
 
-// A reader gets what any process appends within seconds, whatever becomes of signals. `end`: when
-// it is still watched.
+// Checks that a reader gets what any process appends within seconds, even if signals are lost.
+// `end`: a time at which the lane is still watched.
 void Clients::expect_events(port::Loop& loop, std::shared_ptr<runner::Lane> const& lane,
                             Duration end) {
     auto const compare = [this, lane](Seq head) {
@@ -330,7 +330,7 @@ void Clients::expect_events(port::Loop& loop, std::shared_ptr<runner::Lane> cons
 
 void Clients::check_stream(State const& state, Seq& cursor) {
     Durable::Session const* const truth = durable_.find(state.id);
-    // Of a deleted session only its last event is kept.
+    // Only the last event of a deleted session is kept.
     bool const gone = state.lifecycle == Lifecycle::deleted;
     if (state.head < cursor && !gone) findings_.add("stream: it went back");
     if (state.head > truth->records.size()) findings_.add("stream: undurable events");

@@ -24,7 +24,7 @@ public:
     };
     using OnEvent = std::function<void(SessionId, session::Event const&)>;
     using Lost = std::map<SessionId, std::vector<wire::RecordPtr>>;
-    // What a copy of the disk holds.
+    // The content of a copy of the disk.
     struct Copy {
         std::map<SessionId, Session> sessions;
         std::set<std::string> happened;
@@ -48,7 +48,7 @@ public:
     [[nodiscard]] Session const* find(SessionId session) const;
     [[nodiscard]] session::Event const* event(SessionId session, Seq seq) const;
     [[nodiscard]] session::Receipt const* receipt(PendingId const& pending) const;
-    // How often the disk fell back.
+    // Returns how often the disk fell back.
     [[nodiscard]] std::uint64_t falls() const { return falls_; }
     // Events that were durable once: before the newest fall, and of a session before any.
     [[nodiscard]] Lost const& newest_loss() const { return newest_loss_; }

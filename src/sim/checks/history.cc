@@ -66,7 +66,7 @@ std::string check_register(std::span<Operation const> operations) {
     }
     if (!outcome) return "";
     Bounds const bounds = bounds_of(operations);
-    // Of several possible winners, the one that started first allows the most.
+    // If several operations may have won, the earliest start allows the most.
     std::uint64_t earliest = winner ? winner->call : Operation::never;
     for (Operation const& operation : operations) {
         if (winner || !may_have_won(operation, *outcome)) continue;

@@ -78,8 +78,9 @@ public:
         return begun_.contains({session, id}) || running_.contains({session, id});
     }
 
-    // The disk fell back: what it no longer knows may start again, and what does no harm twice.
-    // What the disk still knows may also continue: a session that lost nothing notices no fall.
+    // The disk fell back: effects whose intent it lost may start again, and so may all except tool
+    // runs. Effects whose intent it still has may also continue: a session that lost no events does
+    // not notice the fall.
     void forget_lost();
 
 private:
