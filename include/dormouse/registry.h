@@ -30,7 +30,7 @@ public:
 
     // Returns null if the name is unknown.
     [[nodiscard]] ToolPtr find(std::string_view name) const;
-    // In the order in which they were added.
+    // Returns the tools in the order in which they were added.
     [[nodiscard]] std::vector<ToolPtr> list() const;
 
     // Runs the tool that the call names, within its limits; blocks until it ends. Every failure is

@@ -1,5 +1,5 @@
 #pragma once
-// For tests: waits for effects of another thread or process that it does not report.
+// Waits in tests for effects of another thread or process that it does not report.
 
 #include <chrono>
 #include <thread>

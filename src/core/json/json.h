@@ -53,7 +53,7 @@ public:
     // RFC 6901; if absent, a view with exists() false.
     [[nodiscard]] View at_pointer(std::string_view pointer) const;
 
-    // With a default for absent, null or another kind.
+    // Return the value, or `fallback` if it is absent, null or of another kind.
     [[nodiscard]] std::string string_or(std::string_view fallback) const;
     [[nodiscard]] std::int64_t integer_or(std::int64_t fallback) const;
     [[nodiscard]] bool boolean_or(bool fallback) const;

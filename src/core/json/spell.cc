@@ -74,7 +74,7 @@ void append_escaped(std::string& out, char c) {
     out += hex_digits[byte & 0xF];
 }
 
-// As append_quoted_between; `p` is the first byte that is not plain.
+// Does the work of append_quoted_between; `p` is the first byte that is not plain.
 void append_escaped_between(std::string& out, char before, std::string_view text, char after,
                             char const* p) {
     char const* run = text.data();

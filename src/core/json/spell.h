@@ -10,7 +10,7 @@ namespace dormouse::json {
 // Appends `text` in quotes, escaped as RFC 8785, 3.2.2.2 says: only quote, backslash and the C0
 // controls. Each ill-formed UTF-8 sequence becomes U+FFFD.
 void append_quoted(std::string& out, std::string_view text);
-// Whether append_quoted appends it as it is. All bytes are ASCII then.
+// Returns true if append_quoted appends the text unchanged. Then all bytes are ASCII.
 [[nodiscard]] bool is_plain(std::string_view text);
 // The same between two other characters; `nothing` is none.
 inline constexpr char nothing = 0;

@@ -28,7 +28,7 @@ char const* find(char const* p, char const* end, char c) {
     return found ? static_cast<char const*>(found) : end;
 }
 
-// From the opening quote at `p` to after the closing one. Each byte is looked at twice at most.
+// Skips from the opening quote at `p` to after the closing one. Reads each byte at most twice.
 char const* skip_string(char const* p, char const* end) {
     ++p;
     char const* quote = find(p, end, '"');
@@ -45,7 +45,7 @@ char const* skip_string(char const* p, char const* end) {
     return end;
 }
 
-// From the opening bracket at `p` to after its closing one.
+// Skips from the opening bracket at `p` to after its closing one.
 char const* skip_container(char const* p, char const* end) {
     std::size_t depth = 0;
     while (p < end) {

@@ -79,7 +79,7 @@ public:
     virtual ~AgentCatalogue() = default;
     [[nodiscard]] virtual std::vector<AgentEntry> agents() const = 0;
     [[nodiscard]] virtual bool has_agent(std::string const& id) const = 0;
-    // For sessions of `agent`; nullopt: none.
+    // Returns the entry for sessions of `agent`; nullopt: none.
     [[nodiscard]] virtual std::optional<CallsEntry> calls(std::string const& agent) const = 0;
     // The folder that `cwd` means in sessions of `agent` (empty `cwd`: the default folder); "" for
     // agents without a folder. Error: the agent must not work there.

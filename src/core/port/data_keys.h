@@ -20,7 +20,7 @@ struct DataKeyRow {
 class DataKeyStore {
 public:
     virtual ~DataKeyStore() = default;
-    // By id. Called by the reader.
+    // Returns all data keys, by id. Called by the reader.
     [[nodiscard]] virtual Result<std::vector<DataKeyRow>> data_keys() = 0;
     // Inserts rows, or replaces those with the same ids; all or nothing, and durable when it
     // returns. A store that may fall back to an earlier state, as by the promotion of a standby,

@@ -64,16 +64,16 @@ public:
     // works: what the call waits for is on a connection of that process. `state`: what the call's
     // pause stored. 0: any process can.
     [[nodiscard]] virtual Epoch holder(std::string const& tool, Json const& state) const = 0;
-    // Without interceptors every turn may begin.
+    // Asks whether a turn may begin. Without interceptors, every turn may.
     virtual void ask_turn(TurnRequest request, Outcome done) = 0;
-    // To the external agent that is prompted. Has no outcome.
+    // Notifies the external agent that is prompted. Has no outcome.
     virtual void notify_agent(SessionId session, std::string const& agent,
                               session::NotifyAgent const& what) = 0;
     virtual void stop(SessionId session, session::EffectId id) = 0;
     // The session ended: processes kept for it may stop. May be called more than once.
     virtual void ended(SessionId session, std::string const& agent) = 0;
-    // When a started model request is given up; unlimited while it waits for a free slot. nullopt:
-    // the default time.
+    // Returns when a started model request is given up; unlimited while it waits for a free slot.
+    // nullopt: the default time.
     [[nodiscard]] virtual std::optional<Time> model_until(SessionId session,
                                                           session::EffectId id) const = 0;
 };
@@ -91,7 +91,8 @@ public:
     // Returns true if the agent stores data of its sessions on this machine, so that they continue
     // only here.
     [[nodiscard]] virtual bool is_placed(std::string const& agent) const = 0;
-    // Why this agent takes no session of that project; empty: it does, or it is not configured.
+    // Returns why this agent takes no session of that project; empty: it does, or it is not
+    // configured.
     [[nodiscard]] virtual std::string refusal(std::string const& agent,
                                               std::string const& project) const = 0;
     // Returns the budgets of the agent's sessions; null: none.

@@ -12,12 +12,13 @@ namespace dormouse::port {
 class ManyLoads {
 public:
     virtual ~ManyLoads() = default;
-    // As load() of each session, in order. Each is as it was at one moment; each fails alone.
+    // Loads each session as load() does, in order. Each is as it was at one moment; each fails
+    // alone.
     [[nodiscard]] virtual std::vector<Result<Loaded>> load_each(
         std::span<SessionId const> sessions) = 0;
 };
 
-// By ManyLoads, if the store has it.
+// Loads through ManyLoads if the store has it.
 [[nodiscard]] std::vector<Result<Loaded>> load_each(JournalStore& store,
                                                     std::span<SessionId const> sessions);
 

@@ -68,9 +68,9 @@ public:
     // `backlog_max` bytes wait for it.
     static constexpr std::size_t backlog_max = std::size_t{64} << 20;
     virtual void write(Number process, std::string_view bytes) = 0;
-    // As stop(), but `done` is called.
+    // Like stop(), but `done` is called.
     virtual void end(Number process) = 0;
-    // As end(), without the time to end by itself.
+    // Like end(), but without time to end by itself: asks the group to end at once.
     virtual void kill(Number process) = 0;
     // Marks the process as idle. If another process needs its place, `give_way` of the one that has
     // been idle longest is called once, on the loop; it may end the process.

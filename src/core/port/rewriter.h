@@ -28,12 +28,12 @@ public:
     [[nodiscard]] virtual std::optional<DeviceRow> device(DeviceRow const& device) = 0;
 };
 
-// Whether the files of a store still have contents that a redaction removed (port::Rewrite).
+// Tells whether the files of a store still have contents that a redaction removed (port::Rewrite).
 class RemovedContents {
 public:
     virtual ~RemovedContents() = default;
-    // true: copies are left in unused space, and the store overwrites them beside its other work.
-    // Blocks. May be called by as many threads as JournalStore::readers() says.
+    // Returns true if copies are left in unused space; the store overwrites them beside its other
+    // work. Blocks. May be called by as many threads as OpenedStore::readers() says.
     [[nodiscard]] virtual Result<bool> removed_contents_remain() = 0;
 };
 

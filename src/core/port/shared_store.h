@@ -69,7 +69,7 @@ public:
     // message_bytes_max bytes long. Called by one thread at a time, beside all other calls.
     [[nodiscard]] virtual Result<void> publish(std::span<std::string const> messages) = 0;
     static constexpr std::size_t message_bytes_max = 7'900;
-    // Why no message arrives now; empty: the channel works, as far as known. Any thread.
+    // Returns why no message arrives now; empty: the channel works, as far as known. Any thread.
     [[nodiscard]] virtual std::string failure() const = 0;
 };
 
@@ -104,7 +104,8 @@ public:
     // by the writer.
     [[nodiscard]] virtual Result<std::vector<OutboxKey>> claim(std::span<OutboxKey const> keys,
                                                                Time now, Time until) = 0;
-    // Whether a message to this target was delivered at `since` or later. Called by the reader.
+    // Returns true if a message to this target was delivered at `since` or later. Called by the
+    // reader.
     [[nodiscard]] virtual Result<bool> delivered_since(std::string const& target, Time since) = 0;
 
     // Returns FeedStore::feed() of all projects without the appends of this process. Called by the

@@ -152,7 +152,7 @@ public:
                                                                         std::uint32_t each,
                                                                         std::uint32_t limit) = 0;
     [[nodiscard]] virtual Result<std::optional<OutboxRow>> post(OutboxKey const& key) = 0;
-    // By key, largest first. The project is the sender's.
+    // Returns messages by key, largest first. The project is the sender's.
     [[nodiscard]] virtual Result<std::vector<OutboxRow>> list_messages(
         OutboxFilter const& filter) = 0;
     // Updates all rows in one transaction with one sync. Skips rows that do not exist.

@@ -34,7 +34,7 @@ struct Frame {
 enum class Stamp : std::uint64_t { none = 0 };
 [[nodiscard]] Stamp stamp_of(SessionId session, Frame const& frame);
 
-// Where a session's journal ends. Default: it has none.
+// The end of a session's journal. Default: it has none.
 struct NewestFrame {
     Seq head = 0;
     Stamp stamp{};
@@ -195,7 +195,7 @@ struct RuleUse {
     Time at{};
 };
 
-// A sum of one day, over all sessions. Those of days long past are removed by a later append.
+// A sum of one day, over all sessions. A later append removes the sums of days long past.
 struct DayRow {
     std::int64_t day = 0;  // of UTC, since 1970-01-01
     std::string name;

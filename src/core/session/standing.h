@@ -1,8 +1,8 @@
 #pragma once
 // Standing rules: a person's approval of later calls like one that they saw. A rule answers a
 // question only if it is the same question (project, agent, gate, tool, and the definitions of gate
-// and tool) about arguments that match; in doubt a person is asked. Whether arguments match is
-// found by the lane (wire/standing.h), because this layer reads no JSON.
+// and tool) about arguments that match; in doubt a person is asked. The lane finds whether
+// arguments match (wire/standing.h), because this layer reads no JSON.
 
 #include "session/vocabulary.h"
 

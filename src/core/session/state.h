@@ -332,8 +332,8 @@ void apply(State& state, Event const& event);
 // after a decision of a driver.
 [[nodiscard]] bool stalled(State const& state);
 
-// When the session must be loaded next. nullopt: never, it sleeps. Time 0: now, because an effect
-// is outstanding, a gate is not configured (each process checks again), or the driver must
+// Returns when the session must be loaded next. nullopt: never, it sleeps. Time 0: now, because an
+// effect is outstanding, a gate is not configured (each process checks again), or the driver must
 // continue. Else the next timer.
 [[nodiscard]] std::optional<Time> wake_at(State const& state);
 

@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 
-// When a session must be loaded next, and for what.
+// Computes when a session must be loaded next, and for what.
 namespace dormouse::session {
 
 std::optional<Time> wake_at(State const& state) {

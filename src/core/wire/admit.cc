@@ -32,7 +32,7 @@ template <class Visit> struct Fields {
     template <class T>
         requires(std::is_trivially_copyable_v<T> && !Described<T>)
     void of(std::string_view, T&) const {}
-    // By the names of its JSON members.
+    // Checks the members by their JSON names.
     template <Described S> void of(std::string_view, S& value) const { all(rows<S>, value); }
     void of(std::string_view, Actor& by) const { of("by", by.name); }
     void of(std::string_view, Artifact& artifact) const {
@@ -210,8 +210,8 @@ private:
     }
 };
 
-// Why the value is refused; nullopt: it is valid. Removes surrounding white space and line breaks
-// from a valid value.
+// Returns why the value is refused; nullopt: it is valid. Removes surrounding white space and line
+// breaks from a valid value.
 std::optional<std::string> wrong(Json& value, bool repairs) {
     auto checked = repairs ? json::repaired(value) : json::check(value.text());
     if (!checked) return "is not JSON: " + checked.error().detail;
@@ -221,8 +221,8 @@ std::optional<std::string> wrong(Json& value, bool repairs) {
     return std::nullopt;
 }
 
-// Why a session may not have these labels; empty: it may. Labels are in each of its snapshots, its
-// forks and every list of sessions.
+// Returns why a session may not have these labels; empty: it may. Labels are in each of its
+// snapshots, its forks and every list of sessions.
 std::string wrong_labels(Json const& labels) {
     constexpr std::size_t most = 64, name_bytes_max = 128;
     constexpr std::size_t value_bytes_max = 4'096, bytes_max = 16'384;

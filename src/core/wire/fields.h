@@ -40,7 +40,7 @@ struct FieldContext {
 class Members {
 public:
     explicit Members(json::View object);
-    // As View::operator[], but does not find names with escapes, which our writers never produce.
+    // Like View::operator[], but does not find names with escapes, which our writers never produce.
     [[nodiscard]] json::View operator[](std::string_view name);
 
 private:

@@ -173,7 +173,7 @@ struct Remove {
     [[nodiscard]] bool is_alias_of(std::optional<SessionId> const& session) const {
         return target.alias_of && target.alias_of == session;
     }
-    // Without an alias a side of a mail is named by its id.
+    // Removes the alias of a side of a mail, which is then named by its id.
     [[nodiscard]] bool clear_alias(std::optional<SessionId> const& of, std::string& alias) const {
         if (!is_alias_of(of) || alias.empty()) return false;
         alias.clear();

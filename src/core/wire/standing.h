@@ -18,7 +18,7 @@ namespace dormouse::wire {
 [[nodiscard]] bool matches(session::StandingRule const& rule, Json const& input,
                            Sha256 const& input_digest);
 
-// Why a rule cannot name these members of the arguments; empty: it can.
+// Returns why a rule cannot name these members of the arguments; empty: it can.
 [[nodiscard]] std::string unmatched(std::vector<std::string> const& names, Json const& input);
 
 }  // namespace dormouse::wire

@@ -163,7 +163,7 @@ template <> struct Form<CallPhase> {
     }
 };
 
-// With its digest, which an event stores in the receipt.
+// A submission with its digest, which an event stores in the receipt.
 struct DigestedForm {
     static constexpr auto list = std::tuple(SubmissionRow(), field("digest", &Submission::digest));
     static void write(json::Writer& out, Submission const& what, FieldContext const& context) {

@@ -17,7 +17,7 @@ using Random = std::array<std::uint8_t, 32>;  // the randomness of a command
 [[nodiscard]] Sha256 sha256(std::string_view bytes);
 // HMAC (RFC 2104) with SHA-256.
 [[nodiscard]] Sha256 hmac_sha256(std::string_view key, std::string_view bytes);
-// In constant time.
+// Compares in constant time.
 [[nodiscard]] bool same_digest(Sha256 const& a, Sha256 const& b);
 // The n-th id drawn from a command: SHA-256(random ‖ n as 4 bytes, big-endian), cut to 128 bits.
 [[nodiscard]] Bits128 draw(Random const& random, std::uint32_t n);

@@ -19,14 +19,15 @@ namespace dormouse {
     return is_upper_letter(c) ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-// Whether each character is a letter, a digit or one of `more`. True for an empty text.
+// Returns true if each character is a letter, a digit or one of `more`. This is true for an empty
+// text.
 [[nodiscard]] constexpr bool is_made_of(std::string_view text, std::string_view more) {
     return std::ranges::all_of(
         text, [more](char c) { return is_letter_or_digit(c) || more.contains(c); });
 }
 
-// Whether the text can be the name of a variable of the environment: letters, digits and '_', not
-// beginning with a digit.
+// Returns true if the text can be the name of a variable of the environment: letters, digits and
+// '_', not beginning with a digit.
 [[nodiscard]] constexpr bool is_variable_name(std::string_view text) {
     return !text.empty() && !is_digit(text.front()) && is_made_of(text, "_");
 }

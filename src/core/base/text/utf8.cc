@@ -31,7 +31,7 @@ Lead lead(std::uint8_t byte) {
     return {4, low, high, static_cast<std::uint8_t>(byte & 0x07)};
 }
 
-// Whether the byte is one of a character, but not its first one.
+// Returns true if the byte is one of a character, but not its first one.
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
 
 }  // namespace

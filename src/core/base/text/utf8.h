@@ -26,7 +26,8 @@ void append_utf8(std::string& out, char32_t code);
 [[nodiscard]] std::string_view cut_utf8(std::string_view text, std::size_t bytes);
 // The longest suffix of at most `bytes` bytes that does not split a character.
 [[nodiscard]] std::string_view tail_utf8(std::string_view text, std::size_t bytes);
-// As cut_utf8(), but at least one character: to take a text apart. Empty only for an empty text.
+// Like cut_utf8(), but returns at least one character, to take a text apart. The result is empty
+// only for an empty text.
 [[nodiscard]] std::string_view piece_utf8(std::string_view text, std::size_t bytes);
 // Number of characters of well-formed text.
 [[nodiscard]] std::size_t count_utf8(std::string_view text);

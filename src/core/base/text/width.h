@@ -11,7 +11,8 @@ namespace dormouse {
 [[nodiscard]] std::size_t width(char32_t code);
 // The sum over all characters. REQUIRES: no control characters (see escape_for_terminal()).
 [[nodiscard]] std::size_t width(std::string_view text);
-// At most `columns` wide, with … where text was removed. Does not split characters.
+// Returns the text at most `columns` wide, with … where text was removed. Does not split
+// characters.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t columns);
 
 }  // namespace dormouse

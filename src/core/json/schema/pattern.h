@@ -36,10 +36,10 @@ private:
     std::string error_;
 };
 
-// Why the pattern does not match any part of `text`; empty: it does. Compiles the pattern on each
-// call.
+// Returns why the pattern does not match any part of `text`; empty: it does. Compiles the pattern
+// on each call.
 [[nodiscard]] std::string pattern_mismatch(std::string const& pattern, std::string const& text);
-// Why the pattern is invalid; empty: it is valid.
+// Returns why the pattern is invalid; empty: it is valid.
 [[nodiscard]] std::string pattern_error(std::string const& pattern);
 
 }  // namespace dormouse::json

@@ -360,7 +360,7 @@ private:
         return at({.parent = place_, .name = one.key()}, one.value(), schema);
     }
 
-    // How many of the schemas fit, up to `most`. Discards their violations.
+    // Returns how many of the schemas fit, up to `most`. Discards their violations.
     std::size_t alternatives(auto const& c, std::size_t most) {
         std::size_t fitting = 0;
         ++tentative_;

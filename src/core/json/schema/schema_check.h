@@ -17,9 +17,9 @@
 
 namespace dormouse::json {
 
-// At most 100 violations; nullopt: the check takes more than `steps` steps, which are fewer than
-// steps_max. `value` was parsed from its canonical form; `patterns` are those of `schema`. Throws
-// std::exception for a schema without end.
+// Returns at most 100 violations; nullopt: the check takes more than `steps` steps, which are fewer
+// than steps_max. `value` was parsed from its canonical form; `patterns` are those of `schema`.
+// Throws std::exception for a schema without end.
 [[nodiscard]] std::optional<std::vector<Violation>> check_value(valijson::Schema const& schema,
                                                                 Patterns const& patterns,
                                                                 std::size_t steps,

@@ -49,7 +49,8 @@ Result<Answer> change_status(Decider& d, Lifecycle from, Lifecycle to, std::stri
     return done(d);
 }
 
-// From error to active; or, in an idle session, runs a failed last turn again with the same input.
+// Changes the status from error to active; or, in an idle session, runs a failed last turn again
+// with the same input.
 Result<Answer> retry(Decider& d, std::string const& why) {
     if (d.state.lifecycle == Lifecycle::error) {
         return change_status(d, Lifecycle::error, Lifecycle::active, "retry", why);
@@ -107,7 +108,7 @@ std::unexpected<Error> changed_since() {
     return fail(Code::precondition_failed, "The session has changed since you read it.");
 }
 
-// Why the session cannot continue on that node; nullopt: it can.
+// Returns why the session cannot continue on that node; nullopt: it can.
 std::optional<Error> refuse_node(Decider const& d, std::string const& node) {
     State const& state = d.state;
     if (state.node.empty())

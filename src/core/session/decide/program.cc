@@ -24,7 +24,7 @@ std::unexpected<Error> too_early() {
     return std::unexpected(std::move(error));
 }
 
-// When the agent is started again; nullopt: a permission waits for a person.
+// Returns when the agent is started again; nullopt: a permission waits for a person.
 std::optional<Time> next_start(Decider const& d) {
     FITS(d.state.turn.has_value());
     State const& state = d.state;
@@ -33,7 +33,7 @@ std::optional<Time> next_start(Decider const& d) {
                            limits::retry_base * (1 << std::min(state.turn->failures, 6U)));
 }
 
-// Why the agent is not started again; empty: it is.
+// Returns why the agent is not started again; empty: it is.
 std::string gives_up(Decider const& d) {
     FITS(d.state.turn.has_value());
     auto const& deaths = d.state.program_deaths;
@@ -109,13 +109,13 @@ void cancel_asks(Decider& d) {
         cancel_call(d, d.state.calls.begin()->first, "the agent went on without an answer");
 }
 
-// An approval in an earlier attempt, for the same input and tool.
+// Returns true for an approval in an earlier attempt, for the same input and tool.
 bool resembles(PermissionAnswer const& v, AgentAsk const& c) {
     return !c.spec.input.is_null() && v.call != 0 && v.approved && v.attempt < c.attempt &&
            v.tool == c.spec.tool && v.input_digest == c.spec.input_digest;
 }
 
-// As resembles(), and for exactly what is asked now.
+// Returns true if the answer resembles the question and was given for exactly what is asked now.
 bool fits(PermissionAnswer const& v, AgentAsk const& c) {
     return c.spec.shown && v.shown == c.spec.shown && resembles(v, c);
 }

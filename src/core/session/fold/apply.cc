@@ -12,7 +12,7 @@ namespace dormouse::session {
 
 namespace {
 
-// As the events that brought the texts have it after a redaction (wire/redact.cc).
+// Replaces the texts as a redaction does in the events that brought them (wire/redact.cc).
 void remove_texts(Task& task, std::string const& text) {
     for (std::string* const gone : {&task.description, &task.error, &task.progress})
         if (!gone->empty()) *gone = text;

@@ -40,13 +40,13 @@ void pass_gate(Call& call, bool again);
 
 void add_call(State& state, Call call);  // REQUIRES: it is ready or waits
 void set_phase(State& state, Call& call, CallPhase phase);
-// For a call just placed by a snapshot: enters `phase` without leaving another one.
+// Lets a call that a snapshot has just placed enter `phase`, without leaving another one.
 void restore_phase(State& state, Call& call, CallPhase phase);
 // Time of the first reminder of a pause that begins at `at`.
 [[nodiscard]] inline std::optional<Time> reminder_of(PauseTerms const& terms, Time at) {
     return terms.remind_after ? std::optional(at + *terms.remind_after) : std::nullopt;
 }
-// When deadline_near of a pause that begins at `at` is due; nullopt: never.
+// Returns when deadline_near of a pause that begins at `at` is due; nullopt: never.
 [[nodiscard]] inline std::optional<Time> near_of(Pause const& pause, Time at) {
     auto const& before = pause.terms.warn_before;
     if (!pause.deadline || !before || *pause.deadline - *before <= at) return std::nullopt;

@@ -194,7 +194,7 @@ public:
         (void)reply(std::move(calls));
         return *this;
     }
-    // As asks_for(), with each call paused for its result.
+    // Like asks_for(), with each call paused for its result.
     Given& waits_for(std::vector<CallSpec> calls) {
         std::size_t const count = calls.size();
         asks_for(std::move(calls));

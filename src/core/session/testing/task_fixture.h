@@ -44,7 +44,7 @@ protected:
         (void)prompt("please");
         (void)tool_asks(ask(TaskAsk::What::start));
     }
-    // As with_task(), with the session idle.
+    // Like with_task(), with the session idle.
     void idle_with_task() {
         with_task();
         (void)reply();

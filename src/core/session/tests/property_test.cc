@@ -12,7 +12,7 @@
 // writes only what fell due, and that the session is in one class of rule 15.
 namespace dormouse::session::testing {
 
-// How rapidcheck prints a failing scenario.
+// Rapidcheck prints failing scenarios with it.
 std::ostream& operator<<(std::ostream& out, Step const& step) {
     return out << "{Deed(" << static_cast<int>(step.deed) << "), " << step.a << ", " << step.b
                << '}';

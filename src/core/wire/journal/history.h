@@ -206,7 +206,7 @@ public:
     [[nodiscard]] PauseView const* pause(PendingId const& pending) const;
     [[nodiscard]] std::optional<Consumed> consumed(Seq settled) const;
 
-    // For a fork at `seq`: calls not settled by then become errors with this text.
+    // Prepares a fork at `seq`: calls not settled by then become errors with this text.
     void close_calls_after(Seq seq, std::string const& text);
 
 private:

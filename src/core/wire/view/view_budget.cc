@@ -17,7 +17,7 @@ constexpr std::uint64_t image_tokens = 1'500;
 constexpr std::uint64_t file_bytes_per_token = 20;
 constexpr std::uint64_t message_bytes = 16;  // the role
 
-// In bytes of text.
+// Returns the size in bytes of text.
 std::uint64_t size_of(json::View part) {
     std::string const type = part["type"].string_or("text");
     if (type == "image") return image_tokens * bytes_per_token;

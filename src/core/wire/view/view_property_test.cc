@@ -68,7 +68,7 @@ TEST(ViewProperty, View_FromTheWholeJournal_EqualsTheEarlierView) {
     }
 }
 
-// How often each call is answered in the reply that made it, and after it.
+// The numbers of answers to a call in the reply that made it, and after it.
 struct Answers {
     int in_place = 0;
     bool open = false;

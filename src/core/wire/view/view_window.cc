@@ -56,14 +56,14 @@ bool may_begin(Event const& event) {
     return asked && asked->view_seq + 1 == event.seq;
 }
 
-// Where a view may begin: nothing before it is still open.
+// A place where a view may begin: nothing before it is still open.
 struct ViewStart {
     std::size_t at = 0;      // index of its first record
     Seq seq = 0;             // seq of that record
     std::uint64_t most = 0;  // upper bound of the messages of a view from here
 };
 
-// All places, oldest first.
+// Returns all places, oldest first.
 std::vector<ViewStart> places_in(JournalEnd const& end, std::span<RecordPtr const> records) {
     constexpr Seq none = std::numeric_limits<Seq>::max();
     std::vector<ViewStart> out;

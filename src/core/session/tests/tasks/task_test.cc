@@ -102,7 +102,7 @@ TEST_F(TaskTest, Start_SameKey_StartsOneTask) {
     EXPECT_EQ(state.tasks.size(), 1u);
 }
 
-// How the end of a run is reported.
+// These tests check how the end of a run is reported.
 
 TEST_F(TaskTest, EndOfARun_WakesAnIdleParentOnce) {
     idle_with_task();
