@@ -25,16 +25,16 @@ struct File {
     std::optional<Error> locked = {};  // why an encrypted file cannot be read; it has no titles
 };
 
-// Where a session is.
+// The place of a session in the archive.
 struct Place {
     File const* file = nullptr;
     Entry const* entry = nullptr;
 };
 
-// Whether the file can be read with the keys that were given.
+// Returns an error if the file cannot be read with the keys that were given.
 [[nodiscard]] Result<void> check_key(File const& file);
 
-// All of a directory that can be used, and what is wrong with the rest, for people.
+// The files of a directory that can be used, and findings about the rest, for people.
 struct Survey {
     std::vector<File> files;
     std::vector<std::string> findings;

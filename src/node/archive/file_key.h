@@ -28,7 +28,7 @@ public:
     // it), bad_value (damaged).
     [[nodiscard]] static Result<FileKey> unwrap(WrappedKey const& wrapped,
                                                 store::MasterKeys const* masters);
-    // Encrypted with the first of these.
+    // Returns the key encrypted with the first of these.
     [[nodiscard]] WrappedKey wrap(store::MasterKeys const& masters, port::Entropy& entropy) const;
 
     // REQUIRES: the key is from make(). Each piece has a number of its own, which is the nonce.

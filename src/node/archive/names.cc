@@ -76,7 +76,7 @@ bool is_data_of(std::string_view stem, std::string_view name) {
 
 namespace {
 
-// By an index, or by any version of its data: the index of that may be missing.
+// Returns true if an index or any version of its data has the stem: the index can be missing.
 bool is_taken(fs::path const& stem) {
     if (fs::exists(index_path(stem))) return true;
     std::error_code error;

@@ -28,7 +28,7 @@ inline constexpr std::string_view new_end = ".new";  // being written
                                               Index const& index);
 // Returns true if `name` is that of data, of any stem.
 [[nodiscard]] bool is_data(std::string_view name);
-// Whether `name` is that of data of the stem, of any version.
+// Returns true if `name` is that of data of the stem, of any version.
 [[nodiscard]] bool is_data_of(std::string_view stem, std::string_view name);
 
 // The first stem of the project and month that no file has.

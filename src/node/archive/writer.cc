@@ -96,7 +96,8 @@ Result<bool> finish_index(fs::path const& directory, std::string const& name) {
     return true;
 }
 
-// Whether the data that the index names is there. Otherwise another version may be the only one.
+// Returns true if the data that the index names is there. Otherwise another version may be the only
+// one.
 bool is_whole(File const& file) {
     std::error_code error;
     auto const size = fs::file_size(file.path, error);
@@ -126,7 +127,7 @@ Result<void> remove_leftovers(fs::path const& directory, std::vector<std::string
     return {};
 }
 
-// Not in its place yet.
+// Makes an index that is not in its place yet.
 Result<Making> make_index(fs::path const& stem, Index const& index) {
     auto file = Making::begin(index_path(stem));
     if (!file) return file;

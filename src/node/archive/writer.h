@@ -14,7 +14,7 @@
 
 namespace dormouse::archive {
 
-// How files are encrypted. What it points to outlives its user.
+// The keys to encrypt files with. The objects that it points to outlive its user.
 struct Encryption {
     store::MasterKeys const* masters = nullptr;  // null: files are plain
     port::Entropy* entropy = nullptr;
@@ -28,7 +28,7 @@ public:
     [[nodiscard]] static Result<Writer> open(std::filesystem::path const& directory,
                                              Encryption encryption);
 
-    // To change indexes alone, also where some are damaged; removes nothing.
+    // Opens to change indexes alone, even if some are damaged; removes nothing.
     [[nodiscard]] static Result<Writer> open_to_repair(std::filesystem::path const& directory);
 
     // The lines of one session; `entry` without its place in the file.

@@ -68,7 +68,7 @@ private:
         return {};
     }
 
-    // Until nothing uses `before_`.
+    // Waits until nothing uses `before_`.
     [[nodiscard]] Result<void> wait() { return stored_.valid() ? stored_.get() : Result<void>(); }
 
     [[nodiscard]] Result<void> store_chunks(std::string_view rest) {

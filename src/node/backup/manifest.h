@@ -36,7 +36,8 @@ struct Manifest {
     std::vector<FileEntry> files = {};
 };
 
-// With a key, everything but what is needed to choose the key is sealed.
+// Returns the text of a manifest. With a key, its content is encrypted; format, release, time and
+// key id are not.
 [[nodiscard]] std::string manifest_text(Manifest const& manifest, Sealing const& sealing,
                                         port::Entropy& entropy);
 // Errors: newer_format; bad_value for a key that is missing, not needed, or another one; internal

@@ -1,5 +1,5 @@
 #pragma once
-// Where a backup is written: a directory, which is kept from one backup to the next, or a tar
+// The destination of a backup: a directory, which is kept from one backup to the next, or a tar
 // archive on a descriptor. All functions block.
 
 #include <dormouse/error.h>

@@ -27,7 +27,8 @@ std::string name_of(Notify const& one) { return word_of("notify", "kind", one.ki
 std::string name_of(Budget const& one) { return word_of("budget", "per", one.per); }
 template <class T> std::string name_of(T const& one) { return one.id; }
 
-// When elements of a list are added and removed; restart if all of its keys are.
+// Returns when added and removed elements of a list take effect: after a restart if all of its keys
+// do.
 Applies applies_of(std::string_view section) {
     bool const later = std::ranges::all_of(
         keys_of(section), [](Key const* key) { return key->applies == Applies::restart; });

@@ -23,7 +23,8 @@ struct Change {
 // "[[agent]] ops: instructions", "[[tool]] lint (added)"
 [[nodiscard]] std::string text(Change const& change);
 
-// In the order of the sections. Also finds secrets and files whose content has changed.
+// Returns the changes in the order of the sections, also of secrets and files whose content has
+// changed.
 [[nodiscard]] std::vector<Change> changes(Config const& in_force, Config const& next);
 
 // Returns `next` with the values in force for settings that need a restart.

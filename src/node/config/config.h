@@ -438,7 +438,7 @@ struct Project {
     friend bool operator==(Project const&, Project const&) = default;
 };
 
-// Where traces are sent, and which.
+// The collector to which traces are sent, and which traces are.
 struct Telemetry {
     std::string endpoint = {};  // of an OTLP/HTTP collector; empty: nothing is sent
     std::vector<Header> headers = {};

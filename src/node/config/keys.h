@@ -104,7 +104,7 @@ struct Key {
     }
 };
 
-// In the order in which they are shown.
+// Returns the keys in the order in which they are shown.
 [[nodiscard]] std::span<Key const> keys();
 [[nodiscard]] std::vector<Key const*> keys_of(std::string_view section);
 [[nodiscard]] Key const* find_key(std::string_view section, std::string_view name);

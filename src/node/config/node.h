@@ -30,7 +30,7 @@ struct Node {
     std::variant<bool, std::int64_t, double, std::string, Array, Table, Other> value;
 
     template <class T> [[nodiscard]] T const* get() const { return std::get_if<T>(&value); }
-    // For messages: "a string", "a table".
+    // Returns the kind for messages: "a string", "a table".
     [[nodiscard]] std::string_view kind() const;
 };
 

@@ -158,7 +158,7 @@ Check check_value(Key const& key, Node const& node, Environment const& environme
     }
 }
 
-// Why a key of another kind of its section is not allowed here.
+// Returns why a key of another kind of its section is not allowed here.
 std::string misplaced(Key const& key) {
     if (key.section == "notify") return "is for another kind";
     if (key.section == "tool") return "is for kind \"" + std::string(key.only) + "\" only";

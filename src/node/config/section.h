@@ -17,7 +17,7 @@ namespace dormouse::config {
 class Report {
 public:
     void add(std::uint32_t line, std::string what, std::string_view advice);
-    // In the order of the file.
+    // Returns the problems in the order of the file.
     [[nodiscard]] std::vector<Problem> take();
     [[nodiscard]] bool empty() const { return problems_.empty(); }
 

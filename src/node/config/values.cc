@@ -95,7 +95,8 @@ bool is_store(std::string_view text) {
     return database && !has_password(text);
 }
 
-// Whether the address can be read is for its layer to say. What is before an @ may be a password.
+// The layer that uses the address checks whether it can be read. Text before an @ may be a
+// password.
 bool is_redis(std::string_view text) {
     bool const address = text.starts_with("redis://") || text.starts_with("redis+unix://");
     return address && !text.contains('@');

@@ -25,7 +25,7 @@ class FolderHost final : public port::Folders {
 public:
     static constexpr std::size_t waiting_max = 1'024;
 
-    // With `rights`, uses these only, even if the process is root.
+    // With `rights`, it uses only these, even if the process is root.
     explicit FolderHost(port::Loop& loop, std::optional<FileRights> rights = {});
 
     void read(std::string folder, std::string path, std::size_t bytes_max,

@@ -29,7 +29,7 @@ namespace {
 using Names = std::vector<MailReceiver>;
 using Rows = Result<std::vector<port::SessionRow>>;
 
-// Where names are looked up.
+// The projects in which names are looked up.
 struct Directory {
     port::ListStore& store;
     std::vector<std::string> projects;  // the first one is the sender's
@@ -90,7 +90,8 @@ MailReceiver find_name(Directory& in, std::string const& name) {
     return by_alias(in, project, alias, name).value_or(MailReceiver{name});
 }
 
-// For the writer of an unknown name: the alias that was probably meant, else some that exist.
+// Returns a hint for the writer of an unknown name: the alias that was probably meant, else some
+// that exist.
 std::string hint_for(std::string const& name, Names const& known) {
     constexpr std::size_t some = 5;
     if (known.empty()) return "no other session here has an alias";
@@ -136,7 +137,7 @@ Result<Names> find_names(Directory in, std::vector<std::string> const& names,
     return out;
 }
 
-// Why the receiver has no target.
+// Returns why the receiver has no target.
 std::string why_no_target(MailReceiver const& receiver) {
     std::string const hint = receiver.hint.empty() ? "" : " (" + receiver.hint + ")";
     if (!receiver.barred) return "unknown session '" + receiver.name + "'" + hint;

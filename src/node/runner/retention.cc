@@ -101,7 +101,7 @@ void Runner::apply(Options const& next) {
     if (aged && sweeps_) begin_sweeps();
 }
 
-// In place of those that were begun before.
+// Begins sweeps in place of earlier ones.
 void Runner::begin_sweeps() {
     sweeps_->end();
     if (options_.completed_after) sweep();

@@ -30,14 +30,14 @@ public:
     void add(session::StandingRule rule);
     void put(Entry entry);
     void count(port::RuleUse const& use);
-    // From now on it answers nothing. nullopt: there is none.
+    // Removes a rule: it answers nothing from now on. nullopt: there is none.
     std::optional<Entry> remove(std::string const& id);
     void remove_of(SessionId const& session);
-    // How often this process has added or removed a rule.
+    // Returns how often this process has added or removed a rule.
     [[nodiscard]] std::uint64_t changes() const { return changes_; }
 
     [[nodiscard]] Entry const* find(std::string const& id) const;
-    // By id.
+    // Returns all rules, by id.
     [[nodiscard]] std::vector<Entry> all() const;
     // Rules that have not expired.
     [[nodiscard]] std::size_t count(std::string const& project, Time now) const;
@@ -52,7 +52,8 @@ private:
 
 [[nodiscard]] port::RuleRow row_of(session::StandingRule const& rule);
 
-// Why the submission's rule cannot be made, as far as the arguments and the other rules decide it.
+// Returns why the submission's rule cannot be made, as far as the arguments and the other rules
+// decide it.
 [[nodiscard]] std::optional<Error> refuse_rule(Rules const& rules, session::State const& state,
                                                session::Call const& call,
                                                session::Submission const& what, Time now);

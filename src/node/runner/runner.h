@@ -172,7 +172,7 @@ public:
     void appended_elsewhere(SessionId session);
     // The same, unless memory has this append already: it may have been read with a later one.
     void appended_elsewhere(port::FeedRow const& row);
-    // As appended_elsewhere(), of any session that memory holds.
+    // Like appended_elsewhere(), for each session that memory holds.
     void forget_memory();
     // A session of this number will be imported: no new one gets it.
     void skip_number(std::uint64_t number) { numbers_.skip(number); }
@@ -191,7 +191,7 @@ public:
         bool const other = due.driver != 0 && due.driver != epoch();
         return other && !services_.nodes.alone() && services_.nodes.gone(due.driver);
     }
-    // How many times a session of a process that is gone was taken over.
+    // Returns how many times a session of a process that is gone was taken over.
     [[nodiscard]] std::uint64_t taken_over() const { return taken_over_; }
     // See port::Nodes::name().
     [[nodiscard]] std::string const& node_name() const { return services_.nodes.name(); }

@@ -28,8 +28,8 @@ std::string violations_json(std::vector<json::Violation> const& violations) {
     return out.end_array().take();
 }
 
-// Where `value` does not match the schema; null: it matches. nullopt: the check takes more than
-// `steps`.
+// Returns where `value` does not match the schema; null: it matches. nullopt: the check takes more
+// than `steps`.
 std::optional<Json> violations_of(std::size_t steps, Json const& schema, Json const& value) {
     if (schema.is_null()) return Json();
     auto const violations = json::violations_within(steps, schema, value);

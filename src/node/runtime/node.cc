@@ -18,7 +18,7 @@ Node::Shared::Shared(Node& node)
       signals({node.services.loop, node.signal_channel(), signal_thread}),
       follower(node.services.loop, node.journal, *node.shared_store, io::boot_time) {}
 
-// Before anything of the node asks for the time.
+// Sets the clock before anything of the node asks for the time.
 NodeServices& Node::following(NodeServices& services, std::optional<Time> at_boot) {
     if (at_boot) services.clock.follow(*at_boot);
     return services;

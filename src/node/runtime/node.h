@@ -107,13 +107,15 @@ public:
     void publish(std::string_view text);
     // Returns why messages of the others do not arrive; empty: they do.
     [[nodiscard]] std::string channel_failure() const { return channel ? channel->failure() : ""; }
-    // Why the store takes no heartbeats and so no other writes; nullopt: it does, as far as known.
+    // Returns why the store takes no heartbeats and so no other writes; nullopt: it does, as far as
+    // known.
     [[nodiscard]] std::optional<Error> unwritable() const {
         return shared ? shared->nodes.refusal() : std::nullopt;
     }
     // The processes that share the store; null: this one uses it alone.
     [[nodiscard]] SharedNodes* shared_nodes() { return shared ? &shared->nodes : nullptr; }
-    // How long appends of the others have waited for this process to read them; 0: none wait.
+    // Returns how long appends of the others have waited for this process to read them; 0: none
+    // wait.
     [[nodiscard]] Duration feed_behind() const {
         return shared ? shared->follower.behind() : Duration(0);
     }

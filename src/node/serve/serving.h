@@ -142,7 +142,7 @@ public:
     // released.
     void start();
 
-    // On the loop: other settings from now on.
+    // On the loop: applies other settings from now on.
     void apply(ServingChanges changes);
 
     void stop_accepting() override;

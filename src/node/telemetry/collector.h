@@ -11,7 +11,7 @@
 
 namespace dormouse::telemetry {
 
-// For people: without user, password and query. Empty: `url` is none.
+// Returns the endpoint for people: without user, password and query. Empty: `url` is invalid.
 [[nodiscard]] std::string shown_endpoint(std::string_view url);
 
 struct CollectorReply {
@@ -20,7 +20,7 @@ struct CollectorReply {
     std::string failure = {};  // why none came
 
     [[nodiscard]] bool accepted() const { return head.status >= 200 && head.status < 300; }
-    // Why it was not accepted. REQUIRES: !accepted().
+    // Returns why it was not accepted. REQUIRES: !accepted().
     [[nodiscard]] std::string refusal() const;
 };
 

@@ -244,7 +244,7 @@ Result<void> Copier::write_index() {
     return depot_->put(copy_index_name, copy_index_text(index_, options_.release));
 }
 
-// Until a piece has everything that has changed: then the copy is one state of the database.
+// Copies until a piece has everything that has changed: then the copy is one state of the database.
 Result<void> Copier::copy_pieces() {
     auto const begun = std::chrono::steady_clock::now();
     for (;;) {

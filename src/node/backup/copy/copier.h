@@ -72,12 +72,12 @@ private:
     [[nodiscard]] Result<CopyIndex> read_index();
     // Continues the generation of an earlier process, if that is safe.
     [[nodiscard]] Result<void> resume();
-    // Whether the copy ends as the earlier process left it.
+    // Returns true if the copy ends as the earlier process left it.
     [[nodiscard]] Result<bool> ends_as(Resumption const& left);
     [[nodiscard]] Result<void> leave_resumption() const;
     [[nodiscard]] Result<store::sqlite::Cut> next_cut();
     [[nodiscard]] Result<void> copy_pieces();
-    // False: nothing has changed.
+    // Returns false if nothing has changed.
     [[nodiscard]] Result<bool> make_piece();
     [[nodiscard]] Result<void> put_piece();
     [[nodiscard]] Result<void> completed(Time time);

@@ -1,5 +1,5 @@
 #pragma once
-// Where a continuous copy is kept: a directory, or a bucket of an S3-compatible object store. Names
+// The place of a continuous copy: a directory, or a bucket of an S3-compatible object store. Names
 // are paths of letters, digits, '.', '-' and '/'. All functions block; one thread at a time.
 
 #include <dormouse/error.h>
@@ -26,11 +26,11 @@ public:
     [[nodiscard]] virtual Result<void> remove(std::string const& name) = 0;
 };
 
-// Made if it does not exist. Locked while it is open: wrong_state if another process copies there,
-// or if it holds other files than a copy.
+// Opens a directory, which is created if it does not exist, and locked while it is open:
+// wrong_state if another process copies there, or if it holds other files than a copy.
 [[nodiscard]] Result<std::unique_ptr<Depot>> open_directory_depot(
     std::filesystem::path const& path);
-// To read a copy, also while a server writes it.
+// Opens a copy to read it, also while a server writes it.
 [[nodiscard]] std::unique_ptr<Depot> read_directory_depot(std::filesystem::path const& path);
 
 struct ObjectStore {

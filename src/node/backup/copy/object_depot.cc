@@ -59,7 +59,7 @@ void take_variable(std::string& to, char const* name) {
     if (to.empty() && value != nullptr) to = value;
 }
 
-// With what the environment has in place of what is empty.
+// Replaces empty settings by those of the environment, or by defaults.
 ObjectStore completed_settings(ObjectStore settings) {
     take_variable(settings.endpoint, "AWS_ENDPOINT_URL");
     take_variable(settings.region, "AWS_REGION");

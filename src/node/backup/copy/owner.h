@@ -21,8 +21,8 @@ public:
     // wrong_state: it is another directory's; bad_value: it cannot be read; those of depot and
     // file.
     [[nodiscard]] Result<void> take(Depot& depot, Time now);
-    // To be called before something is written. Errors: wrong_state: another process has taken it,
-    // with a copy of this data directory; those of the depot.
+    // Must be called before something is written. Errors: wrong_state: another process has taken
+    // it, with a copy of this data directory; those of the depot.
     [[nodiscard]] Result<void> check(Depot& depot) const;
     // Returns the id of this start of the server, and that of the start that had the place before;
     // empty: none.

@@ -27,10 +27,10 @@ public:
 
     HttpTransfer(port::HttpRequest request, HttpClientOptions const& options, Sink sink);
 
-    // Why the request cannot be sent at all; nullopt: handle() is ready for a multi handle.
+    // Returns why the request cannot be sent at all; nullopt: handle() is ready for a multi handle.
     [[nodiscard]] std::optional<port::HttpFailure> const& broken() const { return broken_; }
     [[nodiscard]] CURL* handle() const { return easy_.get(); }
-    // When it fails because nothing was received; max(): never.
+    // Returns when the transfer fails because nothing was received; max(): never.
     [[nodiscard]] Instant idle_end() const;
     // Returns the transfer's failure; nullopt: it succeeded.
     [[nodiscard]] std::optional<port::HttpFailure> failure_of(CURLcode code) const;

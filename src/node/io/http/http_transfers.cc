@@ -53,7 +53,7 @@ struct HttpTransfers::Impl {
         }
     }
 
-    // Until the first idle limit; libcurl has its own timers.
+    // Returns the time until the first idle limit; libcurl has its own timers.
     [[nodiscard]] int wait_ms(Duration limit) const {
         auto const now = std::chrono::steady_clock::now();
         auto first = now + limit;

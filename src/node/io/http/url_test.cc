@@ -10,7 +10,7 @@
 namespace dormouse::io {
 namespace {
 
-// As libcurl parses it: scheme://host[:port]; empty: it refuses the text.
+// Returns the origin as libcurl parses it: scheme://host[:port]; empty: it refuses the text.
 std::string origin_by_curl(std::string const& text) {
     std::unique_ptr<CURLU, void (*)(CURLU*)> const url(curl_url(), curl_url_cleanup);
     if (curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) return {};

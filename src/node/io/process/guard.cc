@@ -79,7 +79,7 @@ std::string whole_file(int fd) {
     }
 }
 
-// As a shell script.
+// Returns the environment as a shell script.
 std::string exports_of(GuardWords const& environment) {
     std::string out;
     for (std::string const& variable : environment) {
@@ -125,7 +125,7 @@ int file_with(std::string const& text) {
     return fd;
 }
 
-// In the child. Returns only if it fails, with errno.
+// Runs in the child. Returns only if it fails, with errno.
 void become(GuardOrder& order) {
     for (int const signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::signal(signal, SIG_DFL);
     sigset_t none;
@@ -270,7 +270,7 @@ private:
         return file.is_open() ? out : search_children();
     }
 
-    // For a kernel that does not list children.
+    // Finds children if the kernel does not list them.
     static std::vector<pid_t> search_children() {
         std::vector<pid_t> out;
         std::error_code error;

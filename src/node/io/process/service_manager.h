@@ -30,7 +30,7 @@ public:
     // READY follows when the new configuration is in force.
     void reloading();
     void stopping() { send("STOPPING=1"); }
-    // From now on reports twice in each limit that the loop runs.
+    // Reports from now on, twice in each limit, that the loop runs.
     void watch(port::Loop& loop);
 
 private:

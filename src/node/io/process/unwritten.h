@@ -10,8 +10,8 @@ namespace dormouse::io {
 class Unwritten {
 public:
     void add(std::string_view bytes) {
-        // A reader that is always a little behind would let the buffer grow for ever. What stays is
-        // at most as long as what goes, so each byte moves once on average.
+        // A reader that is always a little behind would let the buffer grow for ever. The rest is
+        // at most as long as the written part, so each byte moves once on average.
         if (2 * written_ >= bytes_.size()) {
             bytes_.erase(0, written_);
             written_ = 0;
@@ -32,7 +32,7 @@ public:
         bytes_.clear();
         written_ = 0;
     }
-    // Also those that were written and are still here.
+    // Returns the number of bytes in memory, also of those that were written already.
     [[nodiscard]] std::size_t held() const { return bytes_.size(); }
 
 private:

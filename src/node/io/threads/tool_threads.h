@@ -57,7 +57,7 @@ public:
     // Accepts no more jobs, finishes the queued ones and joins. REQUIRES: not called from a job.
     // May be called twice.
     void drain();
-    // As drain(), but first requests every job, running or queued, to stop.
+    // Like drain(), but first requests every job, running or queued, to stop.
     void stop();
     // The same, for at most `limit`. False: some jobs still run, and drain() waits for them.
     [[nodiscard]] bool stop_within(Duration limit);

@@ -43,7 +43,7 @@ TooMuch too_much(State const& state, Keep const& keep, std::uint64_t bytes, Time
     return out;
 }
 
-// Whether `state`, in which no turn is open, still needs the record.
+// Decides whether `state`, in which no turn is open, still needs the record.
 struct Needed {
     State const& state;
     Seq seq;
@@ -99,7 +99,7 @@ public:
     // Enough is removed, and more would be too much for one cut.
     [[nodiscard]] bool done() const { return done_; }
     [[nodiscard]] std::optional<Place>& place() { return place_; }
-    // When the oldest turn that is kept ended; nullopt: none has.
+    // Returns when the oldest turn that is kept ended; nullopt: none has.
     [[nodiscard]] std::optional<Time> oldest() const {
         return oldest_ || !candidate_ ? oldest_ : std::optional(candidate_->at);
     }

@@ -109,7 +109,7 @@ public:
     // Returns true if a call continues only in this process, because it holds what the call waits
     // for.
     [[nodiscard]] bool holds() const;
-    // When a tick would next do something that nothing else in this process does.
+    // Returns when a tick would next do something that nothing else in this process does.
     [[nodiscard]] std::optional<Time> next_time() const;
     // Returns when this process must check again a session that continues only on another node.
     [[nodiscard]] std::optional<Time> waits_elsewhere(Time now) const;
@@ -222,7 +222,8 @@ private:
 
     void dispatch();
     [[nodiscard]] bool may_start() const;
-    // How long after its time this process makes a poll of the call; nullopt: another one makes it.
+    // Returns how long after its time this process makes a poll of the call; nullopt: another one
+    // makes it.
     [[nodiscard]] std::optional<Duration> poll_delay(session::Call const& call) const;
     // The polls that this process must make now and does not make yet.
     [[nodiscard]] std::vector<session::Effect> polls_to_make(Time now) const;

@@ -27,8 +27,8 @@ struct Delivered {
     std::vector<Bits128> keys;
 };
 
-// Whether another call has the delivery. It is known while it is kept, too, and may get its call
-// between the two questions.
+// Returns true if another call has the delivery. A kept delivery is known, too, and may get its
+// call between the two reads.
 Result<bool> has_call(port::Store& store, Bits128 const& key) {
     auto const digest = store.delivered(key);
     if (!digest) return std::unexpected(digest.error());
@@ -38,8 +38,8 @@ Result<bool> has_call(port::Store& store, Bits128 const& key) {
     return !kept->has_value();
 }
 
-// Whether the call waits, and another one has its delivery. A settled call has its own answer, with
-// the receipt.
+// Returns true if the call waits, and another one has its delivery. A settled call has its own
+// answer, with the receipt.
 Result<bool> is_taken(port::Store& store, Delivered const& one) {
     auto const& call = one.call;
     auto const row = store.pending(call.session, call.call, call.generation);
@@ -156,7 +156,7 @@ void Lane::look_again(Error const& error) {
     load_again();
 }
 
-// By numbers and stamp: frames of others arrive in any order, and more than once.
+// Compares numbers and stamp: frames of others arrive in any order, and more than once.
 bool Lane::has(port::Frame const& frame) const {
     if (!state_ || frame.count == 0) return false;
     Seq const last = frame.first + frame.count - 1;

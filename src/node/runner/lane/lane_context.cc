@@ -22,7 +22,7 @@ std::string const& agent_of(State const& state, Command const& command) {
     return run && state.lifecycle == Lifecycle::none ? run->agent : state.agent;
 }
 
-// In the same way, its project.
+// The same for its project.
 std::string const& project_of(State const& state, Command const& command) {
     if (auto const* create = std::get_if<Create>(&command.body)) return create->project;
     auto const* deliver = std::get_if<Deliver>(&command.body);
@@ -41,8 +41,8 @@ MailPolicy Lane::mail_policy(Command const& command) const {
     return out;
 }
 
-// Why the agent of the session or task that the command creates refuses it; empty: it does not, or
-// the command creates none.
+// Returns why the agent of the session or task that the command creates refuses it; empty: it does
+// not, or the command creates none.
 std::string Lane::refusal(Command const& command) const {
     if (auto const* const create = std::get_if<Create>(&command.body))
         return services_.agents.refusal(create->agent, create->project);

@@ -170,7 +170,7 @@ std::optional<Time> Lane::model_until() const {
     return services_.effects.model_until(id_, {state_->turn->request->since, 0});
 }
 
-// When this process does it. nullopt: it does it already, or when another poll ends.
+// Returns when this process does it. nullopt: it does it already, or when another poll ends.
 std::optional<Time> Lane::time_of(Timer const& timer) const {
     if (timer.kind == TimerKind::poll) {
         EffectId const id{state_->calls.at(timer.call).pause->polled, timer.call};

@@ -14,7 +14,7 @@ struct Snapshot {
 };
 using SnapshotFn = port::Fn<void(Result<Snapshot>)>;
 
-// From all records, or from those from an event on.
+// Read all records, or those from an event on.
 void read_history(Runner& runner, SessionId session, SnapshotFn done);
 void read_history_from(Runner& runner, SessionId session, Seq from, SnapshotFn done);
 

@@ -46,7 +46,7 @@ bool is_whole(wire::JournalEnd const& end, Records const& records) {
            end.head - records.front()->event.seq + 1 == records.size();
 }
 
-// For a short journal, or one without a place at which the view may begin.
+// Reads the whole journal, which is short or has no place at which the view may begin.
 Result<ModelView> view_of_all(port::JournalStore& store, wire::JournalEnd const& end, Seq view_seq,
                               Records records) {
     Seq const to = records.empty() ? end.head : records.front()->event.seq - 1;

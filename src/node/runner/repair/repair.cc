@@ -17,7 +17,7 @@ struct Work {
     port::Fn<void(Result<RepairReport>)> done;
 };
 
-// For each session one sentence with all findings.
+// Returns for each session one sentence with all findings.
 std::map<SessionId, std::string> by_session(std::vector<Finding> const& findings, bool repairable) {
     std::map<SessionId, std::string> out;
     for (Finding const& finding : findings) {

@@ -154,7 +154,7 @@ protected:
         host.store.reopen();
         host.lane = std::make_shared<Lane>(id, host.services, false);
     }
-    // In the same process a new lane: the old one was unloaded.
+    // Makes a new lane in the same process, as after an unload.
     void reopen() { host.lane = std::make_shared<Lane>(id, host.services, false); }
 
     [[nodiscard]] Seq stored_head() {

@@ -22,7 +22,7 @@ class StoredStory {
 public:
     using Records = std::vector<wire::RecordPtr>;
 
-    // In frames of random sizes.
+    // Stores the sample in frames of random sizes.
     StoredStory(session::testing::Given const& sample, std::uint32_t seed) : random_(seed) {
         id = SessionId::make(1, sample.id.bytes);
         all = wire::unpack(id, 1, wire::pack(sample.id, wire::testing::records_of(sample))).value();

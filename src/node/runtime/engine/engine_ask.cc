@@ -43,7 +43,7 @@ Result<void> check_options(Question const& question) {
     return why.empty() ? Result<void>() : refuse("options.webhook_url " + std::string(why));
 }
 
-// Whether texts are UTF-8 and values JSON is checked with the command (wire/admit.h).
+// Checks a question, except for UTF-8 and JSON, which are checked with the command (wire/admit.h).
 Result<void> check(Question const& question) {
     constexpr std::array kinds{PauseReason::approval, PauseReason::user_input,
                                PauseReason::tool_result};

@@ -21,7 +21,7 @@ void Follower::find_end() {
               }));
 }
 
-// When very many wait, the newest one counts as old as the one before it.
+// If too many wait, the newest number counts as old as the one before it.
 void Follower::on_feed_number(std::uint64_t newest) {
     if (newest <= next_) return;
     if (reported_.size() == reported_max)

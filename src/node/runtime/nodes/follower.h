@@ -36,7 +36,8 @@ public:
     void on_feed_number(std::uint64_t newest);
     // Another process reports that it has appended.
     void moved();
-    // How long ago the oldest number was reported that has not been read yet; 0: all was read.
+    // Returns how long ago the oldest number was reported that has not been read yet; 0: all was
+    // read.
     [[nodiscard]] Duration behind() const;
 
     // Interval at which the feed is read while a request waits.

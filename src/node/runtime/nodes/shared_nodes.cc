@@ -38,7 +38,7 @@ void SharedNodes::beat() {
     });
 }
 
-// Until the next heartbeat is due, or something was changed that it brings.
+// Waits until the next heartbeat is due, or a change must be sent with one.
 void SharedNodes::wait(Duration since) {
     using Messages = Result<std::vector<std::string>>;
     auto const messages = std::make_shared<Messages>();

@@ -57,7 +57,7 @@ public:
 
     // Begins to send heartbeats. Each starts on the loop: one that stands still sends none.
     void start(Listener listener);
-    // Where this process answers requests; told to the others.
+    // Sets the URL at which this process answers requests, for the other processes.
     void set_url(std::string url) { self_.url = std::move(url); }
     // Leaves all due work to the other processes from now on.
     void drain();
@@ -80,11 +80,11 @@ public:
     [[nodiscard]] bool held() const override { return held_; }
     void rejoin(port::Fn<void()> done) override;
 
-    // Why the store refuses heartbeats; nullopt: the newest or the one before was taken.
+    // Returns why the store refuses heartbeats; nullopt: the newest or the one before was taken.
     [[nodiscard]] std::optional<Error> refusal() const {
         return refused_ > 1 ? refusal_ : std::nullopt;
     }
-    // At the newest heartbeat, by epoch.
+    // Returns the table at the newest heartbeat, by epoch.
     [[nodiscard]] std::vector<port::NodeRow> const& table() const { return table_; }
     [[nodiscard]] std::uint64_t removed() const { return removed_; }  // processes, by this one
     // The number of times that the other processes declared this one dead.

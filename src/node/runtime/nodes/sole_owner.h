@@ -41,7 +41,7 @@ public:
     // Returns false while the copy is held, and after a while without a reply of the store: another
     // process may own it by then.
     [[nodiscard]] bool may_start() const override { return !held_ && permission_.holds(); }
-    // As SharedNodes::start_permission().
+    // See SharedNodes::start_permission().
     [[nodiscard]] std::function<bool()> start_permission() const { return permission_.given(); }
     [[nodiscard]] bool has_share(std::uint64_t /*number*/) const override { return true; }
     [[nodiscard]] bool leads() const override { return !held_; }

@@ -1,6 +1,6 @@
 #pragma once
-// Until when this process may start effects: set on the loop by what its heartbeats say, and asked
-// again on the thread that takes an effect out of a queue.
+// Knows until when this process may start effects. The loop sets it after heartbeats; the thread
+// that takes an effect out of a queue checks it again.
 
 #include <dormouse/time.h>
 
@@ -16,17 +16,17 @@ public:
     // `clock` is asked on any thread.
     explicit StartPermission(std::function<Duration()> clock) : clock_(std::move(clock)) {}
 
-    // On the loop: until this time of the clock.
+    // On the loop: extends the permission until this time of the clock.
     void extend(Duration until) { *until_ = until.count(); }
-    // On the loop: the process must take part again under another epoch. What was started before
-    // never begins any more.
+    // On the loop: the process must take part again under another epoch. Effects that were started
+    // before, but wait in a queue, never begin.
     void end() {
         *until_ = Duration::min().count();
         until_ = std::make_shared<Until>(Duration::min().count());
     }
     // On the loop.
     [[nodiscard]] bool holds() const { return clock_() < Duration(*until_); }
-    // On the loop: a function for any thread, for what is started now.
+    // On the loop: returns a check for any thread, for effects that are started now.
     [[nodiscard]] std::function<bool()> given() const {
         return [until = until_, clock = clock_] { return clock() < Duration(*until); };
     }
