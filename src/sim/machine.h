@@ -25,14 +25,14 @@ public:
     void step_clock(Duration by) { wrong_by_ += by; }
     void correct_clock() { wrong_by_ = Duration(0); }
 
-    // As SIGSTOP and SIGCONT: what falls due meanwhile runs when the process continues.
+    // Act like SIGSTOP and SIGCONT: work that falls due meanwhile runs when the process continues.
     void freeze() { frozen_ = true; }
     void thaw();
     [[nodiscard]] bool frozen() const { return frozen_; }
     // Drops the work of the process. Must not be called by that work.
     void kill();
 
-    // For the world: runs what is due now, or keeps it while the process is frozen.
+    // Called by the world: runs work that is due now, or keeps it while the process is frozen.
     void run(port::Fn<void()> work);
 
 private:

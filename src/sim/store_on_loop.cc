@@ -75,7 +75,7 @@ void StoreOnLoop::put(port::Append const& append, port::AppendResult& result) {
     if (result) durable_(append);
 }
 
-// As a commit: may be lost, or done and reported as lost.
+// Like a commit, it may be lost, or done and reported as lost.
 void StoreOnLoop::write(port::Fn<Result<void>(port::Store&)> work,
                         port::Fn<void(Result<void>)> done) {
     auto act = [this, work = std::move(work), done = std::move(done)]() mutable {

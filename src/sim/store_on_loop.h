@@ -37,8 +37,8 @@ public:
                port::Fn<void(Result<void>)> done) override;
     void read(port::ReadKey key, port::Fn<void(port::Store&)> work, port::Fn<void()> done) override;
 
-    // From now on commits and reads wait, as if the network to the store were cut; reconnect() ends
-    // it.
+    // Lets commits and reads wait from now on, as if the network to the store were cut; reconnect()
+    // ends it.
     void cut() { cut_ = true; }
     void reconnect();
     [[nodiscard]] bool is_cut() const { return cut_; }

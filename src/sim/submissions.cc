@@ -65,7 +65,7 @@ void Clients::deliver(PendingId const& pending, PauseReason reason) {
     if (world_.happens(60)) misdeliver(pending);
 }
 
-// To an id that never existed: it is unknown, however similar to others.
+// Submits to an id that never existed: it is unknown, however similar to others.
 void Clients::misdeliver(PendingId pending) {
     switch (world_.below(3)) {
         case 0: pending.nonce[0] ^= 1; break;

@@ -35,8 +35,8 @@ public:
 
     void take(port::Append const& append);
     [[nodiscard]] Copy copy() const { return {sessions_, happened_}; }
-    // The disk falls back to the copy. What was durable since then is lost, and what was
-    // acknowledged by then counts no more.
+    // The disk falls back to the copy. Events that became durable since then are lost, even if they
+    // were acknowledged.
     void fall_back(Copy earlier);
     // Called for every event at the instant at which it is durable.
     void on_event(OnEvent listener) { on_event_ = std::move(listener); }

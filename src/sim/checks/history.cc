@@ -19,7 +19,7 @@ bool same(Seen const& a, Seen const& b) {
     return has_digest(a.status) ? a.digest == b.digest : a.status == b.status;
 }
 
-// Whether this operation, whose own result is unknown, can have caused what was seen.
+// Returns true if this operation, whose own result is unknown, can have caused what was seen.
 bool may_have_won(Operation const& operation, Seen const& seen) {
     if (operation.observed != Observed::unknown) return false;
     switch (operation.kind) {
