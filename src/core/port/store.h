@@ -194,7 +194,7 @@ public:
 class AccessStore {
 public:
     virtual ~AccessStore() = default;
-    // By id.
+    // Returns all tokens, by id.
     [[nodiscard]] virtual Result<std::vector<TokenRow>> tokens() = 0;
     // Durable when it returns. Called by the writer.
     [[nodiscard]] virtual Result<void> change_tokens(TokenChange const& change) = 0;
@@ -204,7 +204,7 @@ public:
 class DeviceStore {
 public:
     virtual ~DeviceStore() = default;
-    // By id. Read once, at start.
+    // Returns all devices, by id. Read once, at start.
     [[nodiscard]] virtual Result<std::vector<DeviceRow>> devices() = 0;
     // Durable when it returns. Called by the writer.
     [[nodiscard]] virtual Result<void> change_devices(DeviceChange const& change) = 0;
@@ -214,7 +214,7 @@ public:
 class RuleStore {
 public:
     virtual ~RuleStore() = default;
-    // By id. Read once, at start.
+    // Returns all rules, by id. Read once, at start.
     [[nodiscard]] virtual Result<std::vector<RuleRow>> rules() = 0;
     // Durable when it returns. Called by the writer.
     [[nodiscard]] virtual Result<void> drop_rule(RuleDrop const& drop) = 0;

@@ -229,7 +229,7 @@ struct KeptRow {
     std::string body;
 };
 
-// Replaces a session's oldest frames by one frame, at the place of the last of them. Also removed:
+// Replaces a session's oldest frames by one frame, at the place of the last of them. Also removes
 // closed pending rows up to `through`, keys up to it whose first byte is in `keys`, secrets of
 // calls up to `call`, and artifacts up to `through` that are not listed.
 struct BaseRow {

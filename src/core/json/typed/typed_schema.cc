@@ -133,7 +133,7 @@ private:
         out.end_array();
     }
 
-    // With initialisers as defaults.
+    // Writes the schema of a structure, with its initialisers as defaults.
     void structure(Type const& type, std::string_view tag = {}) {
         struct Context {
             SchemaWriter& writer;

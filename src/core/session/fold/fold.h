@@ -52,7 +52,8 @@ void restore_phase(State& state, Call& call, CallPhase phase);
     if (!pause.deadline || !before || *pause.deadline - *before <= at) return std::nullopt;
     return *pause.deadline - *before;
 }
-// A new call that waits from its first event on, AgentAsked or BudgetReached. For add_call().
+// Returns a new call for add_call() that waits from its first event on, AgentAsked or
+// BudgetReached.
 template <class Asked>
 [[nodiscard]] Call asked_call(State& state, Event const& event, Asked const& e) {
     Call call;

@@ -198,7 +198,7 @@ public:
         return artifacts_;
     }
     [[nodiscard]] std::map<TaskNo, TaskView> const& tasks() const { return tasks_; }
-    // By the event that received or sent them.
+    // Mail, by the event that received or sent it.
     [[nodiscard]] std::map<Seq, MailView> const& mails() const { return mails_; }
     [[nodiscard]] std::map<Seq, SentView> const& sent() const { return sent_; }
     [[nodiscard]] Json const& forked_messages() const { return forked_; }
