@@ -1,5 +1,5 @@
 // The example of requirement A19: a tool starts a deployment, the service calls back with the
-// pendingID, and the session continues. As a tool in code, over HTTP.
+// pendingID, and the session continues. Here it is a tool in code, over HTTP.
 #include <dormouse/dormouse.h>
 
 #include "base/crypto/sha256.h"

@@ -261,8 +261,8 @@ private:
     std::optional<session::State> state_;  // nullopt: unknown, must be loaded
     port::NewestFrame newest_{};           // in the store, of those that state_ has
     Epoch driver_ = 0;                     // of the session, in the store; 0: none
-    // From the append in progress on; nullopt: it stays. This process may get another epoch
-    // meanwhile.
+    // The driver that the append in progress sets; nullopt: it stays the same. This process may get
+    // another epoch meanwhile.
     std::optional<Epoch> next_driver_;
     std::vector<Request> inbox_;
     std::size_t checking_ = 0;             // submissions whose values are being checked

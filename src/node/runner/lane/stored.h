@@ -14,7 +14,7 @@
 
 namespace dormouse::runner {
 
-// As LaneMessages::outgoing().
+// Does what LaneMessages::outgoing() does.
 using OutgoingRows = std::function<std::vector<port::OutboxRow>(
     session::State const& state, std::span<wire::RecordPtr const> records,
     std::vector<session::PendingChange> const& changes)>;
