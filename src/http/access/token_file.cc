@@ -23,7 +23,7 @@ std::string read_token(std::filesystem::path const& file) {
     return token;
 }
 
-// Makes a new name in the folder durable. 0: done; else the error number.
+// Makes a new name in the folder durable. Returns 0 or the error number.
 int sync_folder(std::filesystem::path const& folder) {
     int const fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return errno;
@@ -32,8 +32,8 @@ int sync_folder(std::filesystem::path const& folder) {
     return error;
 }
 
-// Writes a new file and renames it, so that a reader never sees half of it; readable by its owner
-// only from the start. What is signed with it outlives a power cut, so it must, too.
+// Writes a new file and renames it, so that a reader never sees half of it. Only its owner can ever
+// read it. It must survive a power cut, because what is signed with the token does.
 Result<void> write_token(std::filesystem::path const& file, std::string const& token) {
     auto const new_file = file.string() + ".new";
     int const fd = ::open(new_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

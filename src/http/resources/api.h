@@ -107,7 +107,7 @@ struct Services {
     std::function<std::string()> signal_failure = {};
     // Why the store takes no writes, although it can be read; nullopt: it does. May be empty.
     std::function<std::optional<Error>()> unwritable = {};
-    // Of the export of traces; nullopt: there is none. May be empty.
+    // The status of the export of traces; nullopt: there is none. May be empty.
     std::function<std::optional<port::ExportStatus>()> exports = {};
     // The status of the continuous copy; nullopt: there is none. May be empty.
     std::function<std::optional<port::CopyStatus>()> copy = {};

@@ -74,7 +74,7 @@ public:
         if (members_.empty() || (members_.size() == 1 && has("description"))) return out;
         return {"anyOf", "[" + text() + R"(,{"type":"null"}])"};
     }
-    // What a row says of it.
+    // Adds what a row of facts states: the values, further members and the description.
     void add(Facts const& facts) {
         if (!facts.words.empty()) set("enum", list_of_words(facts.words));
         json::View(std::string_view(more_of(facts))).members([&](auto name, json::View value) {

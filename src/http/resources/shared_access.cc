@@ -74,8 +74,8 @@ void SharedAccess::read_later() {
     services_.loop.after(read_again_after, scope_.guard([this] { read(); }));
 }
 
-// What this process changed while the store was read may be missing in the answer, or be in it
-// although it is gone. That includes a change that was under way when the store was asked.
+// Reads again if this process changed something while the store was read, or had begun to when the
+// store was asked: the answer may lack what was added, or still have what was removed.
 void SharedAccess::take(Changes const& before, Result<Access> const& access) {
     reading_ = false;
     auto const refreshes = std::exchange(refreshes_, {});
@@ -142,8 +142,8 @@ void SharedAccess::ask_for(Sha256 const& digest) {
         }));
 }
 
-// What this process may have removed meanwhile is asked for again. What another one has is removed
-// when all are read again.
+// Asks again if this process may have removed the token meanwhile. A token that another process
+// removes disappears when all tokens are read again.
 void SharedAccess::found(Sha256 const& digest, Changes const& before,
                          Result<std::optional<port::TokenRow>> const& row) {
     if (!row) return end_look_up(digest, std::unexpected(row.error()));

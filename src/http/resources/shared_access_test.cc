@@ -4,8 +4,8 @@
 
 #include <deque>
 
-// Tests in which order a process hears of tokens: what it changes itself, what it reads of the
-// store, and what it looks up.
+// Tests the order in which a process learns of tokens: by its own changes, by reading the store,
+// and by looking one up.
 namespace dormouse::http {
 namespace {
 

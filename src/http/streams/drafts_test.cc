@@ -117,7 +117,7 @@ TEST_F(DraftsTest, SoFar_ManyParts_IsEmptyAndTheyAreNotKept) {
     EXPECT_EQ(add(Kind::reasoning, "y"), "reasoning@0:y ");
 }
 
-// What one process writes, at the readers of another one.
+// Tests what readers at one process get of a reply that another process writes.
 class MirroredTest : public DraftsTest {
 protected:
     // Takes over what follows, in pieces of limited size.

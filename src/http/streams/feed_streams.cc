@@ -137,7 +137,7 @@ void FeedStreams::take(ReaderPtr const& reader, Result<port::FeedPage> page) {
         return pump(reader);
     }
     for (port::FeedRow const& row : page->rows) {
-        // What a reader that is behind reads is its own, and counts in the bytes of its connection.
+        // A reader that is behind gets its own copy, which counts as bytes of its connection.
         auto bytes = page->more ? own_frames(row) : frames(row);
         if (!bytes || !reader->out->send(std::move(bytes))) return reader->out->close();
         reader->next = row.n;

@@ -56,8 +56,8 @@ private:
         std::shared_ptr<Family> family = {};
     };
     using ReaderPtr = std::shared_ptr<Reader>;
-    // What readers of an append share. A redaction replaces its frame, so `sent` is valid only for
-    // the frame that it was made from.
+    // An append as its readers share it. A redaction replaces the frame of an append, so `sent` is
+    // valid only for the frame `read`.
     struct Kept {
         std::string read;
         std::shared_ptr<std::string const> sent;
@@ -67,7 +67,7 @@ private:
     void take(ReaderPtr const& reader, Result<port::FeedPage> page);
     void send_objects(ReaderPtr const& reader, port::FeedPage page);
     void sent(ReaderPtr const& reader, std::uint64_t next, bool more);
-    // Null if the append cannot be read. frames() gives what readers share.
+    // Returns null if the append cannot be read. The result of frames() is shared by readers.
     [[nodiscard]] static std::shared_ptr<std::string const> own_frames(port::FeedRow const& row);
     [[nodiscard]] std::shared_ptr<std::string const> frames(port::FeedRow const& row);
     void forget(std::map<std::uint64_t, Kept>::iterator kept);

@@ -14,13 +14,13 @@
 
 namespace dormouse::http {
 
-// Which reply is being written, and how much of it is durable: requests in the order in which a
-// session makes them.
+// Identifies the request whose reply is being written, and how much of the reply is durable. The
+// order is that in which a session makes its requests.
 struct Writing {
     TurnNo turn = 0;
     std::uint32_t step = 0;
     std::uint32_t attempt = 0;
-    std::uint32_t updates = 0;  // of an external agent, that are durable
+    std::uint32_t updates = 0;  // durable updates of an external agent
     friend auto operator<=>(Writing const&, Writing const&) = default;
     [[nodiscard]] bool same_request(Writing const& other) const {
         return turn == other.turn && step == other.step && attempt == other.attempt;
@@ -29,7 +29,7 @@ struct Writing {
 
 struct Piece {
     Writing of;
-    std::uint64_t n = 0;   // counts the pieces; 0: the first of all that is not durable
+    std::uint64_t n = 0;   // number of the piece; 0: the first one after the durable part
     std::size_t part = 0;  // of the draft, from 0
     port::Delta::Kind kind{};
     std::uint32_t call = 0;  // as in port::Delta
@@ -45,13 +45,13 @@ struct DraftPlace {
     std::size_t offset = 0;
 };
 
-// As one line of JSON.
+// Returns the piece as one line of JSON.
 [[nodiscard]] std::string write_piece(SessionId session, Piece const& piece);
 struct SessionPiece {
     SessionId session;
     Piece piece;
 };
-// nullopt: it is something else.
+// Returns nullopt if the text is not a piece.
 [[nodiscard]] std::optional<SessionPiece> read_piece(std::string_view text);
 
 }  // namespace dormouse::http

@@ -31,7 +31,7 @@ public:
     enum class Taken : std::uint8_t {
         done,   // sent to the readers, or not needed any more
         early,  // this process has not read yet that this reply is being written: see caught_up()
-        stale   // what is durable has grown meanwhile: all that is not is needed again
+        stale   // more is durable meanwhile: all that is not durable is needed again
     };
     using Take = std::function<Taken(SessionId, Piece const&)>;
 

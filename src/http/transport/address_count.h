@@ -15,7 +15,7 @@ class AddressCount {
 public:
     explicit AddressCount(std::size_t max) : max_(max) {}
 
-    // Those that are counted stay.
+    // Changes the limit. What entered before stays counted, also above it.
     void set_max(std::size_t max) { max_ = max; }
     // Returns false, without counting, if `network` is at its limit. The empty name is never
     // counted.

@@ -202,8 +202,8 @@ void changes_after_place(Api& api, ExchangePtr const& x, port::Projects const& p
               });
 }
 
-// Passes what is known of the projects to `done`. What is given by another process, or an earlier
-// one, is looked up in the feed.
+// Passes what has changed in the projects since the cursor to `done`. Reads the feed if other
+// processes use the store, or if this process does not remember all changes since then.
 void find_changes(Api& api, ExchangePtr const& x, port::Projects const& projects,
                   Filter const& filter, KnownFn done) {
     bool const shared = api.services().shared;
@@ -232,8 +232,8 @@ void find_changes(Api& api, ExchangePtr const& x, port::Projects const& projects
         });
 }
 
-// How long a request waits before it looks again. What this process noted a moment ago may still be
-// hidden in the feed, and nothing wakes the request for it.
+// Returns until when a request waits before it reads again. The wait is short if this process has
+// just noted a change: the feed may still hide it, and nothing then wakes the request for it.
 Time wait_end(Api& api, Filter const& filter) {
     constexpr Duration look_again{200};
     Time const now = api.services().runner.now();
@@ -313,7 +313,8 @@ struct Gather {
     Page page = {};
 };
 
-// What was not read is for the next query.
+// Returns the cursor of the answer: the place up to which the feed was read, or `now` if it was not
+// read. The next query gets everything after it.
 AsOf as_of_read(Known const& known, AsOf now) {
     return known.read_to ? AsOf::place(*known.read_to) : now;
 }

@@ -109,7 +109,8 @@ void McpStreams::forget(std::string const& session) {
     for (std::uint64_t const number : numbers) drop(number);
 }
 
-// Those that have ended go first, then the oldest: its client is refused when it returns.
+// Drops streams that ended long ago. While the rest is too large, also drops ended streams, then
+// the oldest ones: their clients are refused when they return.
 void McpStreams::trim(Time now) {
     std::size_t bytes = 0;
     std::vector<std::uint64_t> old;

@@ -30,9 +30,9 @@ public:
     void attach(std::shared_ptr<EventStream> const& connection, std::uint64_t seen);
     // Sends an event that says nothing, but has an id from which a client may continue.
     void prime();
-    // A JSON-RPC message, which ends with a line break.
+    // Sends a JSON-RPC message. `line` ends with a line break.
     void send(std::string_view line);
-    // Nothing comes after this.
+    // Ends the stream: no event follows.
     void end();
 
     // Returns true if the client has been away for too long, or the stream was dropped.
@@ -66,7 +66,7 @@ public:
     static constexpr std::size_t count_max = 10'000;
     static constexpr Duration kept_for{300'000};  // after the end of a stream
 
-    // A new stream of this session. `random`: text that no other stream has, without ".".
+    // Begins a stream of this session. `random`: text that no other stream has, without ".".
     [[nodiscard]] McpStreamPtr begin(std::string const& session, std::string_view random,
                                      std::function<Time()> now);
     // The position that the header Last-Event-ID names.
@@ -74,7 +74,7 @@ public:
         McpStreamPtr stream;  // null: it is not kept, or of another session
         std::uint64_t seen = 0;
     };
-    // nullopt: the id has not the form of one.
+    // Returns nullopt if the id is malformed.
     [[nodiscard]] std::optional<Place> find(std::string const& session,
                                             std::string_view event) const;
     // Forgets the streams of a session that has ended.

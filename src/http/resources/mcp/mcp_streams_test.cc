@@ -26,7 +26,7 @@ protected:
     McpStreamPtr begin(std::string const& id = "a", std::string const& session = "s") {
         return streams.begin(session, id, [this] { return now; });
     }
-    // What comes after this event; nullopt: it is not kept.
+    // Returns what a client gets after this event; nullopt: it is not kept.
     std::optional<std::string> after(McpStreamPtr const& stream, std::uint64_t seen) {
         if (!stream->keeps(seen)) return std::nullopt;
         auto const connection = std::make_shared<Connection>();

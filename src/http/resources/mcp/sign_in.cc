@@ -10,7 +10,7 @@
 #include "port/foreign_sign_in.h"
 
 // `GET /mcp-sign-in/SERVER` sends the browser to the server's authorization server, which sends it
-// back to `/callback` with a code. What binds the two is in a cookie (oidc/flow.h). The person
+// back to `/callback` with a code. A cookie binds the two requests (oidc/flow.h). The person
 // needs a token of this server both times: the calls that waited continue in that person's name.
 // The code is in no log.
 namespace dormouse::http {

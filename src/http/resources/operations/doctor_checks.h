@@ -1,6 +1,6 @@
 #pragma once
-// What GET /api/doctor reads from the store. Each function reads a limited number of rows and
-// sessions. All block.
+// Reads from the store what GET /api/doctor reports. Each function reads a limited number of rows
+// and sessions, and blocks.
 
 #include "http/resources/operations/doctor/doctor_fields.h"
 #include "http/resources/operations/metrics/metrics.h"
@@ -22,7 +22,7 @@ inline constexpr std::uint32_t overdue_max = 1'000;
 inline constexpr std::uint32_t errors_max = 1'000;
 inline constexpr std::uint32_t newest_max = 2'000;  // sessions whose agent is looked up
 
-// What an open call of a sleeping session needs to continue: a gate, or its own tool.
+// An open call of a sleeping session needs this gate, or its own tool, to continue.
 struct Need {
     SessionId session;
     std::string gate;
@@ -69,7 +69,7 @@ struct AtWork {
     std::vector<Placed> placed = {};
 };
 
-// What the rows of sessions say, without their journals.
+// Sessions found by their rows alone; their journals are not read.
 struct ByProject {
     std::vector<SessionId> in_error = {};
     std::vector<port::SessionRow> newest = {};
@@ -84,7 +84,7 @@ struct ByProject {
 [[nodiscard]] Result<AtWork> check_effects(port::Store& store,
                                            std::optional<port::Due> const& after,
                                            std::uint32_t times, Time now);
-// Where the data is, beside the store.
+// The places that check_times() examines beside the store.
 struct Places {
     std::string directory = {};                // of the data; empty: there is none
     port::Database* database = nullptr;        // null: there is none

@@ -64,7 +64,7 @@ void take_part(Body& body, std::string const& text, runner::RedactionAsk& ask) {
     ask.item = text;
 }
 
-// What was set of the session; returns how many things are named.
+// Reads which property of the session to redact; returns how many properties the body names.
 int take_set(Body& body, runner::RedactionAsk& ask) {
     using enum wire::SetPart;
     int named = 0;

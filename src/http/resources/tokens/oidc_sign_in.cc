@@ -10,9 +10,8 @@
 #include "http/transport/address_count.h"
 
 // `GET /sign-in/oidc` sends the browser to the provider; the provider sends it back to `/callback`
-// with a code, which this server exchanges for the ID token. What binds the two is in a cookie
-// (oidc/flow.h). Each of the two counts by address. The code, the token and the secrets are in no
-// log.
+// with a code, which this server exchanges for the ID token. A cookie binds the two requests
+// (oidc/flow.h). Both are limited by address. No log has the code, the token or the secrets.
 namespace dormouse::http {
 
 namespace {

@@ -66,7 +66,8 @@ std::string then_html(std::string const& next) {
     return "Then you continue to " + bold(next) + ".";
 }
 
-// What a person knows before they sign in. The script fills `by` and `can`, which are empty then.
+// Lists what a person should know before they sign in. On the page with the form, `by` and `can`
+// are empty, and the script fills them.
 std::string facts_html(std::string_view by, std::string_view can, std::string const& next) {
     return fact_html("person", "<span id=\"by\">" + std::string(by) + "</span>") +
            fact_html("check", "<span id=\"can\">" + std::string(can) + "</span>") +

@@ -9,8 +9,8 @@
 
 // The buttons of a message in Slack (kind slack-bot of [[notify]]): a press is a decision. Slack
 // signs the request, so it says who pressed; the value of the button says for which call and for
-// which arguments. The message itself changes with the call (webhook/pump_notices.cc). What only
-// the person must know is answered to the press, for their eyes only.
+// which arguments. The message itself changes with the call (webhook/pump_notices.cc). Text that
+// only this person may see is the answer to the press.
 namespace dormouse::http {
 
 using namespace dormouse::session;

@@ -305,7 +305,7 @@ void Webhooks::offer_to(port::KeptRow const& row, Submit what, PendingId const& 
             scope_.guard([this, key, pending = call->pending](Result<Answer> answer) {
                 bool const later = !answer && info(answer.error().code).next == Next::retry;
                 if (later) return read_again_later(key);
-                // What does not fit this call may fit a later one.
+                // A delivery that does not fit this call stays: it may fit a later one.
                 bool const misfit = !answer && (info(answer.error().code).http == 422 ||
                                                 answer.error().code == Code::not_an_answerer);
                 if (!misfit) drop({key});
@@ -318,8 +318,8 @@ void Webhooks::offer_to(port::KeptRow const& row, Submit what, PendingId const& 
     services_.runner.read_lane(place.session, scope_.guard(std::move(submit)));
 }
 
-// After a write of unknown outcome: the store says whether the delivery is still kept or a call has
-// taken it, so that no second call gets it.
+// Asks the store, after a write of unknown outcome, whether the delivery is still kept or a call
+// has taken it, so that no second call gets it.
 void Webhooks::read_again_later(Bits128 const& key) {
     auto question = [key](port::InboundStore& store) { return store.kept_delivery(key); };
     auto look = [this, key, question] {

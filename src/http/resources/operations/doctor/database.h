@@ -1,5 +1,5 @@
 #pragma once
-// What the database server below the store guarantees: part of GET /api/doctor. Pure.
+// The part of GET /api/doctor about what the store's database server guarantees. Pure.
 
 #include "http/resources/operations/doctor/concerns.h"
 #include "port/database.h"
@@ -9,10 +9,10 @@
 
 namespace dormouse::http {
 
-// What happens to acknowledged results when the database fails: one sentence for people.
+// Says in one sentence for people what a failure of the database does to acknowledged results.
 [[nodiscard]] std::string guarantee_of(port::DatabaseStatus const& status);
 
-// nullopt: nothing to check.
+// Returns what an administrator should check; nullopt if there is nothing to check.
 [[nodiscard]] std::optional<Concern> database_concern(port::DatabaseStatus const& status);
 
 }  // namespace dormouse::http

@@ -53,10 +53,11 @@ public:
         Time since{};
         Time newest{};
     };
-    // `attempts`: those of the message, which an earlier process may have made.
+    // `attempts`: how often the message was sent, also by an earlier process.
     void refused(std::string const& target, std::uint32_t attempts, std::string_view why, Time now);
     void accepted(std::string const& target) { failing_.erase(target); }
-    // Those with several failures within a day; the first to fail first.
+    // Returns the receivers with several failures whose newest one is less than a day old, in the
+    // order of their first failures.
     [[nodiscard]] std::vector<Failing> failing(Time now) const;
 
     static constexpr std::uint32_t attempts_min = 3;  // or, after `minutes`, two
@@ -71,10 +72,10 @@ private:
 // How fast the free space of a disk shrinks.
 class DiskTrend {
 public:
-    // Keeps the first of each ten minutes of a day.
+    // Keeps the first sample of each ten minutes, for a day.
     void note(Time now, std::uint64_t free);
-    // When nothing would be free; nullopt: it does not shrink, or was measured for too short a
-    // time.
+    // Returns the time until nothing is free; nullopt if the free space does not shrink, or was
+    // measured for too short a time.
     [[nodiscard]] std::optional<Duration> until_full(Time now, std::uint64_t free) const;
 
     static constexpr Duration every{600'000};

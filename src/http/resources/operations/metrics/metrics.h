@@ -83,7 +83,7 @@ public:
     std::function<std::optional<SharedWith>()> shared_with = [] {
         return std::optional<SharedWith>();
     };
-    // Of a store on a database server; nullopt: it has none.
+    // Returns the lost commits of a store on a database server; nullopt for other stores.
     std::function<std::optional<port::LostCommits>()> lost_commits = [] {
         return std::optional<port::LostCommits>();
     };
@@ -99,7 +99,7 @@ public:
     std::function<std::optional<port::ArchiveStatus>()> archive = [] {
         return std::optional<port::ArchiveStatus>();
     };
-    // The status of the export of the metrics.
+    // Returns the status of the export of the metrics.
     std::function<std::optional<port::ExportStatus>()> metric_exports = [] {
         return std::optional<port::ExportStatus>();
     };
