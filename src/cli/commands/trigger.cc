@@ -111,7 +111,7 @@ ListenOptions::Answer listen_answer(Outcome<Reply> const& reply) {
 
 constexpr std::size_t body_shown = 2'000;
 
-// What arrived, so that a person sees it: cut, and without control characters.
+// Returns what arrived as text for people: cut, and without control characters.
 std::string arrived_text(std::string const& body) {
     std::string const start = body.substr(0, body_shown);
     std::string out =
@@ -146,7 +146,7 @@ std::string shown_headers(SignedDelivery const& delivery) {
     return out;
 }
 
-// Slack gets an empty answer: what became of the call is asked for.
+// Slack gets an empty answer, so the server is asked what became of the call.
 Outcome<int> show_pressed(Context const& context, Client& client, std::string const& pending) {
     auto const call = client.get("/async-tool/pending/" + pending);
     if (!call) return std::unexpected(call.error());

@@ -97,7 +97,7 @@ std::string indexes_text(json::View indexes, Time now) {
     return out;
 }
 
-// Of traces or metrics; `unit` is what is counted.
+// Shows the status of an export of traces or metrics. `unit`: what the export counts.
 std::string export_text(std::string name, json::View traces, std::string const& unit, Time now) {
     if (traces.kind() != json::Kind::object) return {};
     name.resize(10, ' ');

@@ -14,7 +14,7 @@ std::string submission_text(json::View answer) {
         out = "duplicate: the same outcome was already accepted; this is its receipt";
     if (outcome == "counted") out = "counted: more votes are needed";
     if (!receipt.exists() || receipt.is_null()) return out + "\n";
-    // That of a webhook has no kind and no id.
+    // The receipt of a webhook has no kind and no id.
     std::string parts;
     auto const add = [&](std::string_view label, json::View member) {
         if (auto const text = member.string())

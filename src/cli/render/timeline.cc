@@ -154,7 +154,7 @@ Timeline::Crash TimelineFold::crash(std::int64_t before, std::int64_t epoch,
     return {.at = at, .started = started, .clean = ended && ended->clean};
 }
 
-// Another process continues: what the one before was doing is cut off.
+// Another process continues the session; the work of the process before it is cut off.
 void TimelineFold::restart(json::View data, std::int64_t at) {
     auto const epoch = data["epoch"].integer();
     if (!epoch) return;

@@ -10,7 +10,7 @@ struct HookProgram {
     std::string_view word;   // on the command line
     std::string_view title;  // for people
     std::string_view event;  // the hook that `install` adds; empty: a plugin file instead
-    // Which tools' hook it is; empty: all.
+    // The tools whose calls run the hook; empty: all.
     std::string_view matcher;
     std::string_view folder;  // of a project's settings
     std::string_view file;    // the settings in that folder

@@ -1,7 +1,7 @@
 #pragma once
 // MCP on standard input and output: requests of the client go to mcp::Face, and its requests to the
-// server's API over HTTP. Those that wait come last, take a second each, and end when the client
-// sends something, so that others are answered meanwhile.
+// server's API over HTTP. Requests that wait come last, take a second each, and end when the client
+// sends something, so that other requests are answered meanwhile.
 
 #include "cli/client/client.h"
 #include "cli/client/stdio.h"

@@ -14,7 +14,7 @@ std::uint64_t number_of(json::View value) {
     return static_cast<std::uint64_t>(value.integer_or(0));
 }
 
-// Of "sha256:…"; nullopt: another text.
+// Parses "sha256:…"; returns nullopt for any other text.
 std::optional<Sha256> digest_in(std::string_view text) {
     constexpr std::string_view prefix = "sha256:";
     Sha256 out{};

@@ -1,5 +1,5 @@
 #pragma once
-// What `audit --verify` concludes from all pages of GET /api/audit. Pure.
+// Checks all pages of GET /api/audit for `audit --verify`. Pure.
 
 #include "json/json.h"
 
@@ -13,7 +13,7 @@ namespace dormouse::cli {
 
 class AuditCheck {
 public:
-    // Pages without a filter, in their order, which is from the newest lines to the oldest.
+    // Adds the next page. The pages have no filter; they go from the newest lines to the oldest.
     void add(json::View page);
 
     struct Line {

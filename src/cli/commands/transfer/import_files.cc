@@ -29,9 +29,9 @@ std::string member(Json const& file, std::string_view name) {
     return json::View(file)[name].string_or("");
 }
 
-// Calls that wait are made again: they keep what they ask for, and get a new id. Those that were
-// settled become the messages of a session. Each is sent under a key made from its id, so that an
-// import can be repeated.
+// Creates waiting calls again, with the same question and a new id. Settled calls become the
+// messages of a session. Each call is sent under a key made from its id, so that an import can be
+// repeated.
 class FilesImport {
 public:
     FilesImport(Context const& context, Client* client, std::string agent)
