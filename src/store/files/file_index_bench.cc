@@ -1,4 +1,4 @@
-// What writing one call costs beside many others. Not one of the tests.
+// Measures what it costs to write one call beside many others. Not one of the tests.
 #include "store/files/file_index.h"
 
 #include <benchmark/benchmark.h>

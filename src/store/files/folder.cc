@@ -86,7 +86,7 @@ Result<void> Folder::replace_some(std::vector<File> const& files, std::size_t fi
     return {};
 }
 
-// O_EXCL: what is there already, a link for example, is removed and not written to.
+// O_EXCL: an existing file of this name, such as a link, is removed and never written to.
 Result<io::Fd> Folder::stage(File const& file) const {
     std::string const name = temporary_name(file.first);
     constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;

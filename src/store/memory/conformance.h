@@ -314,7 +314,7 @@ TEST_P(StoreConformance, Rewrite_ReplacesFramesAndRemovesWhatBelongsToThem) {
     EXPECT_FALSE(store().post({session(1), 4, 1}).value());
     EXPECT_TRUE(store().post({session(1), 4, 2}).value());
     EXPECT_TRUE(store().post({session(1), 5, 1}).value());
-    // What was decided before comes too late; what follows is taken.
+    // An append that was decided before the redaction fails; a later one succeeds.
     EXPECT_EQ(store().load(session(1)).value().snapshot->seq, 7u);
     EXPECT_TRUE(moved(store().commit({&redact, 1}).at(0)));
     commit_one(append(1, 7, 1));

@@ -73,7 +73,7 @@ protected:
         threads.clear();
         return out;
     }
-    // Of a race: the only one that was written.
+    // Returns the index of the only append of a race that was written.
     [[nodiscard]] static std::size_t winner(Results const& results) {
         auto const won = [](port::AppendResult const& result) { return result.has_value(); };
         EXPECT_EQ(std::ranges::count_if(results, won), 1);

@@ -125,7 +125,7 @@ TEST_P(StoreConformance, Delivery_IsStoredWithItsAppendAndStays) {
     EXPECT_EQ(store().delivered({3}).value(), Bits128{4});
 }
 
-// Of two calls with the reference of a delivery one gets it.
+// If several appends name the same delivery, only the first one is written.
 TEST_P(StoreConformance, DeliveryThatIsKnown_ItsAppendFailsAlone) {
     auto first = create(1, "acme");
     first.delivered = {{{1}, {2}}};

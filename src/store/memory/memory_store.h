@@ -15,7 +15,7 @@
 
 namespace dormouse::store {
 
-// What a disk holds. A copy is what a standby has at that moment.
+// The data that a disk would hold. A copy is the data of a standby at that moment.
 struct MemoryData {
     struct Session {
         port::SessionRow row;

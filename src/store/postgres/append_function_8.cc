@@ -1,12 +1,12 @@
-// The transaction of a batch with fewer statements.
+// Runs the transaction of a batch with fewer statements.
 #include "store/postgres/schema/schema.h"
 
 namespace dormouse::store::postgres {
 
 // append_1() and append_5() as before, without the statements that find nothing to do: each costs
-// about as much as the rows of an append, so they weigh most in small batches. What the appends of
-// a call ask for is found where they are compared with their sessions. aliases_9.cc replaces
-// append_5().
+// about as much as the rows of an append, so they weigh most in small batches. The statement that
+// compares the appends of a call with their sessions also finds out what they ask for, such as an
+// alias. aliases_9.cc replaces append_5().
 char const* const append_function_8 = R"sql(
 CREATE OR REPLACE FUNCTION append_1(in_lock bigint, in_slot bigint, in_incarnation bytea,
   in_batch bigint, in_kept bigint, heads head_1[], in_pending pending_1[], in_keys key_1[],

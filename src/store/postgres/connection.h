@@ -114,7 +114,7 @@ private:
     std::unique_ptr<bool> warned_ = std::make_unique<bool>(false);
 };
 
-// What a failure with this SQLSTATE means to a caller of the store:
+// Returns what a failure with this SQLSTATE means to a caller of the store:
 //   store_full         the disk is full
 //   internal           the database is damaged, or a statement is wrong
 //   conflict           a constraint (the row exists already)

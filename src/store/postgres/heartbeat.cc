@@ -103,7 +103,8 @@ void Heartbeat::end_wait() const {
     std::ignore = ::write(wake_, &one, sizeof one);
 }
 
-// What a process held that was killed a moment ago is released by now, or soon.
+// Tries a few times to get the lock alone: the database may be about to release the lock of a
+// process that was killed a moment ago.
 Result<bool> Heartbeat::take_share() {
     constexpr int tries = 3;
     auto const made = session_.connection(wait);
@@ -139,7 +140,7 @@ Result<void> Heartbeat::registered() {
     return {};
 }
 
-// After a lost connection the lock is taken again: nobody may use the schema alone meanwhile.
+// Takes the lock again after a lost connection. Fails if another process uses the schema alone.
 Result<Connection*> Heartbeat::connection() {
     auto const made = session_.connection(wait);
     if (!made) return std::unexpected(made.error().error);

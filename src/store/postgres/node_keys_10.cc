@@ -1,4 +1,4 @@
-// Which process has which master keys of encrypted contents.
+// Stores which process has which master keys of encrypted contents.
 #include "store/postgres/schema/schema.h"
 
 namespace dormouse::store::postgres {

@@ -79,7 +79,7 @@ public:
     // Without the database nothing works, which is reported elsewhere.
     [[nodiscard]] std::string failure() const override { return {}; }
     [[nodiscard]] Result<Epoch> join() override;
-    // The next block of 256 numbers.
+    // Takes the next block of 256 numbers.
     [[nodiscard]] Result<port::NumberBlock> take_numbers() override;
     [[nodiscard]] Result<std::string> agree(std::string const& name,
                                             std::string const& proposed) override;
@@ -109,8 +109,8 @@ public:
     // changed, and the next call continues. Errors: internal also for a row whose checksum is
     // wrong. REQUIRES: PostgresOptions::sole. By the writer.
     [[nodiscard]] Result<std::uint64_t> rewrite(port::Rewriter& rewriter);
-    // Writes all tables with contents again, so that no file of them has what was replaced. false:
-    // what was replaced stays until the owner of the tables runs VACUUM FULL. REQUIRES: as
+    // Writes all tables with contents again, so that none of their files has replaced contents.
+    // Returns false if these stay until the owner of the tables runs VACUUM FULL. REQUIRES: as
     // rewrite().
     [[nodiscard]] Result<bool> drop_old_versions();
     [[nodiscard]] Result<port::DatabaseStatus> database_status() override;
@@ -123,14 +123,14 @@ public:
         std::span<port::Append const> appends) override;
     [[nodiscard]] std::vector<Result<port::Loaded>> load_each(
         std::span<SessionId const> sessions) override;
-    // The one whose secret has this digest. Called by the reader.
+    // Returns the token whose secret has this digest. Called by the reader.
     [[nodiscard]] Result<std::optional<port::TokenRow>> token_of(Sha256 const& digest);
     [[nodiscard]] Result<std::vector<port::DataKeyRow>> data_keys() override;
     [[nodiscard]] Result<void> put_data_keys(std::span<port::DataKeyRow const> rows) override;
     // Tells other processes which master keys this one has (NodeKeys::masters), also after join().
-    // By the writer.
+    // Called by the writer.
     [[nodiscard]] Result<void> announce_keys(std::string const& masters);
-    // Of all processes. By the reader.
+    // Returns the master keys of all processes. Called by the reader.
     [[nodiscard]] Result<std::vector<postgres::NodeKeys>> node_keys();
     [[nodiscard]] Result<void> ping() override;
 

@@ -5,7 +5,7 @@
 namespace dormouse::store::postgres {
 namespace {
 
-// A standby need not confirm a heartbeat. What a speaker commits is not stored.
+// A standby need not confirm a heartbeat. A speaker commits nothing that must be durable.
 std::string_view commit_of(Role role) {
     switch (role) {
         case Role::heartbeat: return "SET synchronous_commit TO local;";

@@ -7,7 +7,7 @@ namespace {
 
 using port::in_order;
 
-// Of the database's history: another one after the promotion of a standby.
+// The number of the database's history, which changes when a standby is promoted; 0 on a standby.
 #define TIMELINE                                \
     "CASE WHEN pg_is_in_recovery() THEN 0 ELSE" \
     " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END"
@@ -30,7 +30,7 @@ constexpr auto writes = in_order<Write>({
     {Write::settle,
      "INSERT INTO settings(name, value) VALUES('identity', database_identity_4())"
      " ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value"},
-    // In the order of the keys, and without those that another process is about to take.
+    // Claims in the order of the keys, and skips messages that another process is about to claim.
     {Write::claim,
      "WITH due AS (SELECT p.no, p.seq, p.n FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])"
      "   k(no, seq, n) JOIN posts p USING (no, seq, n) WHERE p.state = 0 AND p.next_at <= $4"
@@ -39,8 +39,8 @@ constexpr auto writes = in_order<Write>({
      " WHERE p.no = due.no AND p.seq = due.seq AND p.n = due.n RETURNING p.no, p.seq, p.n"},
     {Write::note_timeline,
      "INSERT INTO meta(name, value) SELECT 'timeline', " TIMELINE " ON CONFLICT (name) DO NOTHING"},
-    // Only the process that stores the new timeline raises numbers, once: those of the feed at any
-    // writer, because each takes numbers above those of all. One that is in a call is waited for.
+    // Only the process that stores the new timeline raises the numbers, once. It raises those of
+    // the feed at one writer: all others take numbers above it. It waits for a call of that writer.
     {Write::raise_numbers,
      "WITH other AS (UPDATE meta SET value = " TIMELINE
      "   WHERE name = 'timeline' AND value <> " TIMELINE " RETURNING value),"
@@ -53,8 +53,8 @@ constexpr auto writes = in_order<Write>({
     {Write::append,
      "SELECT append_5($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
      " $18, $19, $20)"},
-    // No row: the session from which it copies has changed. An append to that session that is under
-    // way is waited for, and a later one waits for this.
+    // Returns no row if the session from which it copies has changed. It waits for an append to
+    // that session that is under way, and a later append waits for it.
     {Write::append_copy,
      "SELECT append_5($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
      " $18, $19, $20) WHERE EXISTS (SELECT FROM sessions WHERE no = $21 AND id = $22"
@@ -209,7 +209,7 @@ constexpr auto reads = in_order<Read>({
      "    LIMIT $2) x),"
      "  (SELECT least($2, (SELECT count(*) FROM"
      "    (SELECT FROM sessions WHERE project = $1 AND turn = 1 LIMIT $2) x)"
-     // Those that have a driver: so few that the projects are compared.
+     // Few sessions have a driver, so their projects are compared one by one.
      "   + (SELECT count(*) FROM (SELECT FROM wakeups w, LATERAL (SELECT FROM sessions s"
      "      WHERE s.no = w.no AND s.project = $1 AND s.status = 'active' AND s.turn <> 1 OFFSET 0) "
      "s"

@@ -110,7 +110,7 @@ Result<void> Connection::take_received(std::vector<Reply>& out) {
     return fail(Code::store_unavailable, place_ + ": a message is too large");
 }
 
-// What came with the reply to an earlier call may be in the buffer already.
+// The buffer may already have messages that came with the reply to an earlier call.
 Result<std::vector<Reply>> Connection::pushed(std::chrono::milliseconds wait, int wake) {
     if (!context_) return lost();
     std::vector<Reply> out;

@@ -1,5 +1,5 @@
 #pragma once
-// Which pages of a database have changed, and their content in one state, for a continuous copy.
+// Tracks the changed pages of a database and reads them in one state, for a continuous copy.
 //
 // Every change passes SQLite's log. Its frames name the changed pages, and its shared header
 // (documented as the WAL-index header) counts the commits and says where the frames end. note()

@@ -61,7 +61,7 @@ protected:
         return of.text("SELECT group_concat(k || hex(v)) FROM (SELECT * FROM t ORDER BY k)")
             .value_or("unreadable");
     }
-    // What another program would read from the copy.
+    // Returns what another program would read from the copy.
     std::string copied_rows() {
         TestDirectory other;
         std::ofstream(other.path() / "dormouse.db", std::ios::binary) << copy_;

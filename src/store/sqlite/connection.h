@@ -18,7 +18,7 @@ struct sqlite3_stmt;
 
 namespace dormouse::store::sqlite {
 
-// What SQLite's result code `rc` means to a caller of the store:
+// Returns what SQLite's result code `rc` means to a caller of the store:
 //   store_full         the disk is full
 //   fail_stop          a sync failed
 //   internal           the file is damaged

@@ -1,4 +1,4 @@
-// What the server says of itself and of its standbys, and the writers of themselves.
+// Reads the status of the database server and its standbys, and what each process has recorded.
 #include "store/postgres/reader/reader.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ constexpr char status_sql[] =
     " (current_setting('fsync') = 'on')::int::bigint, current_setting('synchronous_commit'),"
     " current_setting('synchronous_standby_names')";
 
-// A role without pg_read_all_stats sees that there are standbys, and nothing of them. A backup that
-// is being made is no standby.
+// A role without pg_read_all_stats sees the number of standbys and nothing else of them. A running
+// backup is not a standby.
 constexpr char standbys_sql[] =
     "SELECT count(*) OVER (), application_name, state, sync_state,"
     " greatest(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_receive_lsn()"

@@ -1,16 +1,16 @@
 // The feed of all sessions' appends.
 //
-// Its order. Each writer numbers its own entries, so no writer waits for another one's commit. A
-// call takes numbers above all that were committed when it began: n = k << 8 | slot with k above
-// every committed k. So a later append of a session, and an append that follows from another one,
-// has the larger number.
+// Order: each writer numbers its own entries, so no writer waits for another one's commit. A call
+// takes numbers above all that were committed when it began: n = k << 8 | slot with k above every
+// committed k. So a later append of a session, and an append that follows from another one, has the
+// larger number.
 //
-// What a reader may pass. A number may become visible after a larger one, but only while its writer
-// is in a call, which holds the writer's advisory lock until its commit is visible. So a reader
-// looks at the writers' newest numbers, then at their locks. A writer in a call will add numbers
-// above its newest one only, any other writer numbers above all that the reader saw. The smallest
-// of these bounds is the horizon: nothing is added below it any more, and a second query, with a
-// newer view, sees everything below it.
+// Horizon: a number may become visible after a larger one, but only while its writer is in a call,
+// which holds the writer's advisory lock until its commit is visible. So a reader reads the
+// writers' newest numbers, then their locks. A writer in a call will add numbers above its newest
+// one only; any other writer will add numbers above all that the reader saw. The smallest of these
+// bounds is the horizon: nothing is added below it any more, and a second query, with a newer view,
+// sees everything below it.
 #include "store/postgres/reader/read_rows.h"
 #include "store/postgres/reader/reader.h"
 

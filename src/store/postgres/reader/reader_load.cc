@@ -20,10 +20,10 @@ struct Bounds {
     std::optional<std::int64_t> frames = {};                        // nullopt: all
 };
 
-// Of sessions that are read together: almost all sessions are smaller.
+// The bounds for sessions that are read together. Almost all sessions are smaller.
 constexpr Bounds small{.bytes = 16 << 10, .frames = 32};
 
-// The sessions and their snapshots, in order, and the frames of all.
+// Returns the calls that read the sessions with their snapshots, in order, and the frames of all.
 std::array<Call, 2> loads(std::span<SessionId const> sessions, Bounds bounds) {
     std::vector<std::int64_t> numbers;
     std::vector<std::string> ids;
@@ -119,7 +119,8 @@ Result<port::Loaded> Reader::load(SessionId session) {
     return std::move(all_loaded(one, (*rows)[0], (*rows)[1]).front());
 }
 
-// What a session larger than the bounds lacks looks as if it were damaged.
+// A session larger than the bounds looks damaged, because not all of it was read. Such a session is
+// read once more, without bounds.
 std::vector<Result<port::Loaded>> Reader::load_each(std::span<SessionId const> sessions) {
     auto const rows = ask(loads(sessions, small));
     if (!rows) return {sessions.size(), std::unexpected(rows.error())};

@@ -1,12 +1,12 @@
-// What one of several processes does for all of them: it takes an incoming delivery.
+// Lets exactly one of several processes take an incoming delivery.
 #include "store/postgres/schema/schema.h"
 
 namespace dormouse::store::postgres {
 
-// A delivery has one place: `delivered`, once a call has it, or `kept`. Who puts it there inserts
-// its key into `delivered` first, which waits for others that do so at the same time, and then sees
-// what they have written. The keys of a call are inserted in their order, so that no two calls wait
-// for each other.
+// A delivery has one place: `delivered`, once a call has it, or `kept`. A transaction that puts it
+// there inserts its key into `delivered` first. So it waits for other transactions that do the
+// same, and then sees what they have written. Each transaction inserts its keys in their order, so
+// that no two wait for each other.
 char const* const deliveries_11 = R"sql(
 -- Status 1: the delivery is known.
 CREATE OR REPLACE FUNCTION keep_1(in_lock bigint, in_slot bigint, in_incarnation bytea,

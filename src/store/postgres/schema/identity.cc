@@ -1,12 +1,12 @@
-// Which database the schema is in, to notice that it is a copy: it must not repeat what the
-// original has done, or still does.
+// Stores which database the schema is in, so that a copy of it is noticed: a copy must not repeat
+// what the original has done or still does.
 #include "store/postgres/schema/schema.h"
 
 namespace dormouse::store::postgres {
 
-// A standby that is promoted keeps the identifier of the cluster, and the identifiers of database
-// and schema. What pg_dump wrote gets others when it is restored, also in the same cluster. A role
-// that may not read the first one notices copies in the same cluster only.
+// A promoted standby keeps the identifiers of the cluster, the database and the schema. A schema
+// that is restored from the output of pg_dump gets other ones, also in the same cluster. A role
+// that may not read the identifier of the cluster notices copies in the same cluster only.
 char const* const identity_4 = R"sql(
 CREATE FUNCTION database_identity_4() RETURNS bytea LANGUAGE plpgsql STABLE AS $function$
 DECLARE

@@ -1,6 +1,6 @@
-// What SQL of others reads: the tables of the specifications 000 and 002, computed from the
-// journal. The SQLite store has the same views (store/sqlite/schema/schema.cc). Values stay of the
-// type json: jsonb has no U+0000.
+// The views that other programs read: the tables of the specifications 000 and 002, computed from
+// the journal. The SQLite store has the same views (store/sqlite/schema/schema.cc). Values keep the
+// type json, because jsonb has no U+0000.
 #include "store/postgres/schema/schema.h"
 
 namespace dormouse::store::postgres {

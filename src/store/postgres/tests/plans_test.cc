@@ -202,7 +202,7 @@ TEST_F(WritesOnLargeTables, Writes_UseAnIndexOfEachLargeTable) {
     fill();
     // The rows above are not of a writer of this test.
     sql("UPDATE writers SET n = 200001::bigint << 8; UPDATE audit SET n = n + (99::bigint << 48)");
-    // What made the rows does not count.
+    // The statements that made the rows do not count.
     auto const schema = parse_address(url_)->schema;
     sql("SELECT pg_stat_reset_single_table_counters(c.oid) FROM pg_class c WHERE c.relkind = 'r'"
         " AND c.relnamespace = '" +

@@ -1,5 +1,4 @@
-// What a standby lacks that was promoted without the newest writes, as far as one database shows
-// it.
+// Tests the promotion of a standby that lacks the newest writes, as far as one database shows it.
 #include "store/postgres/testing/test_store.h"
 
 #include <gmock/gmock.h>
@@ -9,14 +8,14 @@ namespace {
 
 class PromotedStandby : public SharedStores {
 protected:
-    // `lost`: what the standby lacks. Its history has another number.
+    // `lost`: SQL that removes what the standby lacks. Its history gets another number.
     void promote(std::string const& lost) const {
         sql(lost +
             ";UPDATE meta SET value = value + 1 WHERE name = 'timeline';"
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
             "  WHERE application_name LIKE 'dormouse/%'");
     }
-    // The process of this epoch has joined since the standby got its newest writes.
+    // Returns the SQL that removes the registration of the process of this epoch.
     [[nodiscard]] static std::string registration(Epoch epoch) {
         auto const number = std::to_string(epoch);
         return "DELETE FROM nodes WHERE epoch = " + number +
@@ -55,7 +54,7 @@ TEST_F(PromotedStandby, NumbersOfSessions_AreNotThoseOfALostBlock) {
     EXPECT_GE(a_->take_numbers().value().first, lost.first + 256);
 }
 
-// What this process encrypts with it could never be read again.
+// Without the key, what this process encrypts with it could never be read again.
 TEST_F(PromotedStandby, LostDataKey_IsThereAgainBeforeTheNextAppend) {
     auto const own = key("own");
     ASSERT_TRUE(a_->put_data_keys({&own, 1}));
@@ -65,7 +64,7 @@ TEST_F(PromotedStandby, LostDataKey_IsThereAgainBeforeTheNextAppend) {
     EXPECT_THAT(b_->data_keys().value(), testing::ElementsAre(own));
 }
 
-// `dormouse rekey` beside the servers encrypts it with another master key.
+// `dormouse rekey`, run beside the servers, has encrypted the key with another master key.
 TEST_F(PromotedStandby, DataKeyThatWasKept_StaysAsItIs) {
     auto const own = key("own"), newer = key("newer");
     ASSERT_TRUE(a_->put_data_keys({&own, 1}));

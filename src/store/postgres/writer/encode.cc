@@ -47,7 +47,7 @@ void add_head(RowArray& out, Index i, Append const& append) {
     out.integer(signed_of(append.epoch)).integer(static_cast<std::int64_t>(append.drive));
 }
 
-// Of several rows with the same key the last one is stored.
+// Returns the last row of each key, in the order of the keys.
 template <class Row, class Key>
 std::vector<Row const*> newest_of_each(std::vector<Row> const& rows, Key key) {
     std::map<decltype(key(rows.front())), Row const*> newest;

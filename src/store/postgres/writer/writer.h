@@ -67,15 +67,15 @@ public:
 
     // Registers again, after another process took the row. Returns the new epoch.
     [[nodiscard]] Result<Epoch> join(NodeName const& node);
-    // The first of 256 session numbers that no process has used.
+    // Returns the first of 256 session numbers that no process has used.
     [[nodiscard]] Result<std::uint64_t> take_block();
     // See port::SharedStore.
     [[nodiscard]] Result<std::string> agree(std::string const& name, std::string const& proposed);
     [[nodiscard]] Result<bool> is_set(std::string const& name);
     [[nodiscard]] Result<void> drop_setting(std::string const& name);
-    // Of the process `node`.
+    // Stores the ids of the master keys of the process `node`.
     [[nodiscard]] Result<void> announce_keys(Epoch node, std::string const& masters);
-    // On each later connection these rows are there before anything else is written.
+    // Stores the rows. Each later connection restores missing ones before it writes anything else.
     [[nodiscard]] Result<void> put_data_keys(std::span<port::DataKeyRow const> rows);
     // See PostgresStore.
     [[nodiscard]] Result<std::uint64_t> rewrite(port::Rewriter& rewriter);

@@ -112,8 +112,9 @@ TEST(Schema, EarlierVersion_IsMigrated) {
     }
 }
 
-// Step 20. Of five sessions the newest turn: failed; was answered after a failure; is open after a
-// failure; failed, before a cut; failed, in a session that has ended.
+// Step 20. The newest turns of the five sessions: one that failed; one that was answered after a
+// failure; one that is open after a failure; one that failed before a cut; one that failed in a
+// session that has ended.
 TEST(Schema, TurnsOfAnEarlierVersion_AreReadFromTheJournal) {
     TestDirectory const directory;
     {

@@ -80,7 +80,7 @@ TEST(ShortForm, FrameWithoutNames_StaysAsItIs) {
     expect_kept("[" + record("call_paused", names_of(ours, 1, "short")) + "]");
 }
 
-// What somebody sent may be anything.
+// The content that a client sent may be any text.
 TEST(ShortForm, ContentThatLooksLikeAShortForm_StaysAsItIs) {
     auto const mixed = "[" + record("tool_started", R"("p":"1_1_)" + random_part + "\"") + "," +
                        record("call_paused", names_of(ours, 1, random_part)) + "]";

@@ -37,7 +37,7 @@ public:
 
 private:
     enum class Use : std::uint8_t { root = 1, free, first_overflow, next_overflow, tree };
-    // What a page is for, as the file's pointer map has it.
+    // The use of a page, as recorded in the file's pointer map.
     struct Entry {
         Use use = Use::root;
         std::uint32_t parent = 0;  // in the chain of an overflow, or the page of its cell

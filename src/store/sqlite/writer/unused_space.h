@@ -2,8 +2,8 @@
 // The bytes of a page that SQLite does not use, which may hold what was deleted:
 // https://sqlite.org/fileformat2.html
 //
-// clear_…() overwrite them with zeros and return whether they were others. A page whose form is
-// wrong stays as it is.
+// clear_…() overwrite these bytes with zeros and return true if any was not zero. Malformed parts
+// of a page stay as they are.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace dormouse::store::sqlite {
 
-// A page of a table or an index. `head`: where its header begins, 100 in the first page of the
-// file. The up to 3 bytes of a fragment between two cells stay.
+// Clears a page of a table or an index. `head`: where its header begins, 100 in the first page of
+// the file. The up to 3 bytes of a fragment between two cells stay.
 [[nodiscard]] bool clear_tree_page(std::span<std::uint8_t> page, std::size_t head);
-// A page that lists free pages.
+// Clears a page that lists free pages.
 [[nodiscard]] bool clear_free_list(std::span<std::uint8_t> page);
-// Everything behind the first `used` bytes.
+// Clears everything behind the first `used` bytes.
 [[nodiscard]] bool clear_after(std::span<std::uint8_t> page, std::size_t used);
 
-// Of the cell whose overflow pages begin with `first`: how many bytes of its content they hold.
-// nullopt: the page of a table or an index has no such cell.
+// Returns how many bytes the overflow pages that begin with `first` hold of their cell's content.
+// nullopt: the page, of a table or an index, has no such cell.
 [[nodiscard]] std::optional<std::uint64_t> overflow_bytes(std::span<std::uint8_t const> page,
                                                           std::size_t head, std::uint32_t first);
 

@@ -101,7 +101,8 @@ private:
     [[nodiscard]] Result<void> write(port::Append const& append, Known known, port::Stamp stamp);
     [[nodiscard]] Result<void> write_session(port::Append const& append, Known& known);
     [[nodiscard]] Result<void> write_frame(port::Append const& append, port::Stamp stamp);
-    // Where its journal ends. Of a number that another session has the stamp differs.
+    // Returns where the session's journal ends. If another session has the same number, the stamp
+    // differs.
     [[nodiscard]] Result<port::NewestFrame> newest_of(SessionId session);
     [[nodiscard]] Result<bool> is_newest(port::Append const& append);
     [[nodiscard]] Result<void> write_pending(port::PendingRow const& row, Known known);
