@@ -54,8 +54,8 @@ struct ToolDeclaration {
 
 using ToolDeclarations = std::vector<ToolDeclaration>;
 
-// Whether what was started and has waited since, for a thread, a connection or a free place, may
-// still begin. A process whose heartbeats fail begins nothing: another one may do its work by then.
+// Decides whether work that has waited for a thread, a connection or a free place may still begin.
+// A process whose heartbeats fail begins nothing, because another process may already do its work.
 class MayStart {
 public:
     // Asked on any thread.

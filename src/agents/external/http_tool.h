@@ -17,7 +17,7 @@ struct Poll {
     std::string output = {};  // JSON pointer to the result; empty: the whole answer
 };
 
-// Which answers mean that the result comes later.
+// The answers that mean that the result comes later.
 enum class Later : std::uint8_t { only_202, any_2xx, never };
 
 struct HttpTool {

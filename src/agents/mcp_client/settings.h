@@ -1,5 +1,5 @@
 #pragma once
-// Which MCP server to use, and how.
+// The settings of an MCP server: how to reach it, and how to use it.
 
 #include "port/http.h"
 #include "session/vocabulary.h"
@@ -62,7 +62,7 @@ struct ServerSettings {
     return "mcp:" + server + ":";
 }
 
-// The gate that asks for them.
+// The gate that asks a person about calls of these tools.
 inline constexpr char const* gate_name = "mcp";
 
 }  // namespace dormouse::mcp_client

@@ -17,7 +17,7 @@ inline constexpr std::size_t schema_bytes_max = 65'536;
 inline constexpr std::size_t description_bytes_max = 8'192;
 inline constexpr std::size_t name_bytes_max = 128;  // with the prefix
 
-// The annotations of a tool. Those that are missing are as the protocol says.
+// The annotations of a tool. Missing ones have the protocol's defaults.
 struct Hints {
     bool read_only = false;
     bool destructive = true;

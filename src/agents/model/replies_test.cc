@@ -1,4 +1,4 @@
-// What only one protocol has in its replies (protocols_test.cc has what all have).
+// Tests parts of replies that only one protocol has (protocols_test.cc tests what all have).
 
 #include "model/providers/anthropic.h"
 #include "model/providers/gemini.h"

@@ -38,8 +38,8 @@ Json with_input(Question const& question, Json const& known) {
     return out.member("input", known).end_object().json();
 }
 
-// What the replay of the agent's past and the journal show. `marker`: of the prompt, without its
-// attempt.
+// Finds out from the replay of the agent's past and from the journal how far the prompt was
+// delivered. `marker`: the prompt's marker, without the attempt.
 Delivery delivery_of(Replay const& replay, AgentContext const& context, std::string const& marker,
                      std::uint32_t attempt) {
     bool const found = replay.is_whole() && replay.holds(marker, attempt);
@@ -228,7 +228,8 @@ void Driver::keep(std::vector<AgentOutput> outputs, bool by_itself) {
     }
 }
 
-// What the agent does by itself may answer what a person typed at its screen.
+// Unprompted output may answer what a person typed at the agent's screen, so what was typed is
+// reported first.
 void Driver::keep_late(AgentOutput output, bool by_itself) {
     if (session_.state == ProcessSession::State::gone)
         return report_late(std::move(output), by_itself);

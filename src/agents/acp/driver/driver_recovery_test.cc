@@ -1,4 +1,4 @@
-// What an agent is sent after it or its session was lost.
+// Tests what an agent is sent after the agent or its session was lost.
 #include "acp/testing/driver_fixture.h"
 
 namespace dormouse::acp {

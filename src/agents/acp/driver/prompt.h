@@ -11,11 +11,11 @@
 
 namespace dormouse::acp {
 
-// What earlier attempts have delivered of this prompt. Each state includes the one before it.
+// How far earlier attempts have delivered this prompt. Each state includes the one before it.
 enum class Delivery : std::uint8_t {
     none,
-    possible,    // one may have delivered it
-    received,    // one has
+    possible,    // an attempt may have delivered it
+    received,    // an attempt has delivered it
     remembered,  // the agent's past has it
     notified,    // the agent knows that the connection was lost
 };

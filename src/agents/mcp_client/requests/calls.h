@@ -38,9 +38,9 @@ public:
     // `call.tool` is the server's name. `done` is called once, perhaps before this returns, and
     // never after the stop. Waits for the connection up to the start limit.
     agent::StopTool start(agent::ToolCall call, port::Fn<void(agent::ToolResult)> done);
-    // The connection is ready: sends what waits.
+    // The connection is ready: sends the calls that wait.
     void ready();
-    // A person must sign in: what waits for the connection asks for it.
+    // A person must sign in: calls that wait for the connection ask for it.
     void need_sign_in();
     // The server asks a question (elicitation/create, or sampling) under `id`, with these
     // parameters. `inside`: the request of ours to which it belongs; empty: unknown.

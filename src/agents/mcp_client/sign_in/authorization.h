@@ -1,6 +1,6 @@
 #pragma once
 // The grant authorization_code with PKCE (OAuth 2.1), with which a person signs in to a server over
-// HTTP: what its messages are, and what is remembered of it. Pure.
+// HTTP: its messages, and what is remembered between them. Pure.
 
 #include "json/json.h"
 #include "mcp_client/settings.h"
