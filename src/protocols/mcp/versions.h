@@ -30,9 +30,9 @@ inline constexpr std::string_view capabilities = "io.modelcontextprotocol/client
 inline constexpr std::string_view server = "io.modelcontextprotocol/serverInfo";
 }  // namespace meta
 
-// Those that begin with `initialize`, newest first.
+// Returns the versions that begin with `initialize`, newest first.
 [[nodiscard]] std::span<std::string_view const> session_versions();
-// All of them, newest first.
+// Returns all versions, newest first.
 [[nodiscard]] std::span<std::string_view const> all_versions();
 [[nodiscard]] bool is_session_version(std::string_view version);
 
@@ -42,7 +42,7 @@ inline constexpr std::string_view server = "io.modelcontextprotocol/serverInfo";
 // `with_initialize`: versions up to 2025-11-25.
 enum class Era : std::uint8_t { with_initialize, stateless };
 
-// Which era the message belongs to, by its `_meta`.
+// Returns the era of the message, which its `_meta` shows.
 [[nodiscard]] Era era_of(rpc::Message const& message);
 // The optional capabilities of the client of a request.
 struct Abilities {

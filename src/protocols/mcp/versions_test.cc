@@ -59,7 +59,7 @@ TEST(McpVersions, RequestOfATask_IsNamedByItsId) {
         sent["mcp-name"] = "other";
         EXPECT_EQ(code_of(wrong_headers(headers(sent), request(method))), code::header_mismatch);
     }
-    // What is not a method of this version is refused as such.
+    // A method that this version does not have is refused as unknown, not for its headers.
     std::map<std::string_view, std::string_view> const sent{{"mcp-protocol-version", "2026-07-28"},
                                                             {"mcp-method", "tasks/result"}};
     EXPECT_EQ(code_of(wrong_headers(headers(sent), request("tasks/result"))), 0);

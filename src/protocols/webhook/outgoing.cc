@@ -257,7 +257,7 @@ private:
         out.tool = shown(call.spec.tool, tool_shown);
         out.arguments = shown(call.spec.input.text(), arguments_shown);
         out.digest = digest_text(call.spec.input_digest);
-        // What an agent's program shows beside its input is on the page only.
+        // If an external agent showed more than the input, only the page has all of it.
         out.is_whole = !call.spec.shown && out.tool == call.spec.tool &&
                        out.arguments == call.spec.input.text();
         if (auto const& pause = call.pause; pause && call.pending == pending) {

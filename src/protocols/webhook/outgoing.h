@@ -59,13 +59,13 @@ struct Letter {
     std::optional<PendingId> pending = {};  // only for `call`: its secret signs the body
     std::string tool = {};  // only for `call`: its secret is used if the call has none
     std::string body = {};
-    session::TraceHeaders trace = {};  // of the turn, which the delivery belongs to
-    // Of the event, as 8 hex digits: a store that fell back to an earlier state may give its number
-    // to another one. Empty: an earlier release wrote it.
+    session::TraceHeaders trace = {};  // of the turn to which the delivery belongs
+    // Marks the event, as 8 hex digits: a store that fell back to an earlier state may give the
+    // number of the event to another one. Empty: an earlier release wrote the letter.
     std::string mark = {};
 };
 [[nodiscard]] std::string write_letter(Letter const& letter);
-// nullopt: written by a newer release.
+// Returns nullopt if a newer release wrote the text.
 [[nodiscard]] std::optional<Letter> read_letter(std::string_view text);
 
 // Returns the rows for the records of one command. `state` is the state after them.
@@ -74,7 +74,7 @@ struct Letter {
     std::vector<session::PendingChange> const& changes);
 
 // dlv_<session>_<event>_<n>_<mark>, without the last part if there is no mark. It is also the
-// webhook-id, the same in every attempt, and of no other message.
+// webhook-id: it is the same in every attempt, and no other message has it.
 struct DeliveryId {
     port::OutboxKey key;
     std::string mark = {};  // see Letter

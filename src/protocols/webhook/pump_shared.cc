@@ -78,12 +78,13 @@ void Pump::claimed(std::map<OutboxKey, Next> rows, std::vector<OutboxKey> const&
     scan_over();
 }
 
-// The configuration of another process may have it.
+// Tries again later if other processes share the store: their configuration may have the receiver.
 void Pump::no_receiver(OutboxKey const& key, std::string const& why) {
     failed(key, why, !options_.sharing);
 }
 
-// Of a receiver that answered 410. Another process may have delivered to it since.
+// Handles a message to a receiver that has answered 410: sends it if another process has delivered
+// to that receiver since then, else disables it.
 void Pump::disable_again(OutboxKey const& key) {
     std::string const why = "the receiver answered 410 Gone";
     if (!options_.sharing) return disable(key, why);

@@ -16,7 +16,7 @@ std::string payload(Source const& source, Sample const& sample) {
     return made ? std::string(made->text()) : "refused: " + made.error().detail;
 }
 
-// What the source reads of its sample.
+// Returns what the source reads from its sample.
 Payload read_back(Source const& source, Sample const& sample) {
     auto const made = sample_payload(source, sample);
     EXPECT_TRUE(made);

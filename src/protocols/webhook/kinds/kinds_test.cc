@@ -1,4 +1,4 @@
-// What each service gets and what its answers mean, against the contracts that the services
+// Tests what each service gets and what its answers mean, against the contracts that the services
 // document.
 
 #include "webhook/kinds/kinds.h"
