@@ -24,7 +24,7 @@ struct Group {
     std::vector<port::SessionRow> rows;
 };
 
-// Those that are skipped do not hide later ones.
+// Groups the oldest completed sessions. Skipped ones do not count, so they never hide later ones.
 Result<std::vector<Group>> groups_of(port::Store& store, ArchivePlan const& plan) {
     auto const skipped = static_cast<std::uint32_t>(plan.skipped.size());
     auto const ids = store.completed_until(plan.until, plan.sessions_max + skipped);
@@ -89,7 +89,8 @@ public:
 private:
     using Rows = std::vector<port::SessionRow const*>;
 
-    // Those that are not in the archive yet; deletes the others.
+    // Returns the sessions that are not in the archive yet. Unless this is a dry run, deletes the
+    // others from the store.
     [[nodiscard]] Result<Rows> sort(Group const& group) {
         Rows out;
         for (port::SessionRow const& row : group.rows) {
@@ -105,7 +106,7 @@ private:
         return out;
     }
 
-    // The newest event of the session, if the archive has that state of it and it can be read.
+    // Returns the newest event of the session if the archive has a readable copy of this state.
     [[nodiscard]] Result<std::optional<Seq>> is_there(port::SessionRow const& row) {
         if (!known_) return std::nullopt;
         auto const place = known_->find(row.id.text());
@@ -113,7 +114,7 @@ private:
         auto const newest = store_.newest(std::vector{row.id});
         if (!newest) return std::unexpected(newest.error());
         if (newest->front().head != place->entry->head) return std::nullopt;
-        // What cannot be read, and another state with as many events, is written again.
+        // A copy that cannot be read, or has as many events but differs, is written again.
         auto const stored = export_.lines(row);
         auto const there = archive::Archive::read(*place);
         if (!stored || !there || *there != text_of(*stored)) return std::nullopt;
@@ -158,7 +159,7 @@ private:
         return {};
     }
 
-    // nullopt: it stays in the store.
+    // Returns nullopt if the session stays in the store.
     [[nodiscard]] Result<std::optional<archive::Writer::Session>> read(
         port::SessionRow const& row) {
         auto const lines = export_.lines(row);

@@ -471,7 +471,7 @@ private:
     Reloads reloads_;
 };
 
-// What a start needs before it opens a store, checked.
+// The configuration and resources that a start has checked before it opens a store.
 struct Prepared {
     config::Config config;
     std::optional<io::InheritedSocket> socket;  // of the service manager
@@ -479,14 +479,14 @@ struct Prepared {
     std::vector<IndexPlan> indexes;
     CopyPlan copies;
 };
-// Its reason was printed; it is the status of the process.
+// The exit status of a process that does not start; the reason was printed.
 using Refused = std::unexpected<int>;
 
 template <class Value> Refused refused(Result<Value> const& wrong) {
     return Refused(complain(wrong.error()));
 }
 
-// What is wrong with serving this configuration at its address.
+// Fails if this configuration must not be served at its address.
 Result<void> check_address(cli::ServeOptions const& options, config::Config const& config) {
     auto const address = listen_address(config.server.listen);
     if (!address) return std::unexpected(address.error());

@@ -165,7 +165,7 @@ Result<Reports> redact(archive::Archive const& all, SessionId session,
         if (file->key) encryption = {&**masters, &entropy};
         auto writer = archive::Writer::open(options.place.directory, encryption);
         if (!writer) return std::unexpected(std::move(writer.error()));
-        // First: what is removed without a line could not be known any more.
+        // The line is written first: nobody could know of a removal without a line.
         auto const noted = add_to_audit(options.place.directory, redaction.audit());
         if (!noted) return std::unexpected(noted.error());
         auto const done = rewrite(

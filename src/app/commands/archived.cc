@@ -96,7 +96,7 @@ void check(archive::File const& file, Findings& found) {
     }
 }
 
-// Those that are named, or the newest state of each session of the project.
+// Returns the places of the named sessions, or of the newest state of each session of the project.
 Result<std::vector<archive::Place>> places_of(archive::Archive const& all,
                                               cli::ExportOptions const& options) {
     std::vector<archive::Place> out;

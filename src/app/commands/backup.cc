@@ -123,7 +123,7 @@ void print_text(Checked const& checked) {
                   .c_str());
 }
 
-// A continuous copy: what an option names, and the key.
+// A continuous copy: the directory or bucket that an option names, and its encryption.
 struct OpenedCopy {
     std::unique_ptr<backup::Depot> depot;
     backup::Sealing sealing;

@@ -1,13 +1,13 @@
 #pragma once
-// Commands that work on a data directory or a configuration directly. Those that return an int
-// return the exit status of the process.
+// Commands that work on a data directory or a configuration directly. A returned int is the exit
+// status of the process.
 
 #include "cli/commands/cli.h"
 #include "http/resources/pages/web_page.h"
 
 namespace dormouse::app {
 
-// `web_files`: those of the web page.
+// `web_files`: the files of the web page.
 [[nodiscard]] int serve(cli::ServeOptions const& options, http::WebFiles web_files);
 [[nodiscard]] int verify(cli::VerifyOptions const& options);
 // Verifies a backup (options.backup).

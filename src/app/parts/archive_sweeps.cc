@@ -19,7 +19,7 @@ constexpr Duration look_again_after{10'000};  // whether this server leads now
 
 }  // namespace
 
-// What a sweep writes on another thread, and what is deleted afterwards.
+// One sweep: it writes files on another thread; the sessions in them are deleted afterwards.
 struct ArchiveSweeps::Job {
     ArchivePlan plan;
     std::string store;
@@ -148,7 +148,7 @@ void ArchiveSweeps::finish(Job const& job) {
     status_.bytes += report.bytes;
     status_.swept_at = services_.clock.now();
     status_.why.clear();
-    // Those that were left are tried again after the last ones: until then they are skipped.
+    // Sessions that could not be moved are skipped until all others were tried.
     bool const last = report.archived + report.before + report.left.size() < job.plan.sessions_max;
     std::size_t const left = skipped_.size() + report.left.size();
     status_.left = last ? left : std::max<std::uint64_t>(status_.left, left);

@@ -25,15 +25,15 @@ namespace dormouse::app {
 [[nodiscard]] bool shares_store(config::Config const& config);
 // Returns the signal that the database itself provides; see also app/parts/channel.h.
 [[nodiscard]] port::Signal store_signal(config::Store const& store);
-// Digest in hex of the names that all servers must know which share a store.
+// Returns the digest, in hex, of the names that all servers with the same store must know.
 [[nodiscard]] std::string names_digest(config::Config const& config);
 
-// The keys that encrypt contents; nullopt: they are not encrypted. No error contains a key.
+// Returns the keys that encrypt contents; nullopt if they are not encrypted. No error has a key.
 [[nodiscard]] Result<std::optional<store::MasterKeys>> master_keys(config::Store const& store);
-// Those in the variable that --key-env of a command names; empty: none.
+// Reads the keys from the variable that --key-env of a command names; nullopt if it names none.
 [[nodiscard]] Result<std::optional<store::MasterKeys>> master_keys(std::string const& variable);
 
-// For people and logs: "sqlite", "memory", or the database without user and password.
+// Returns the name for people and logs: "sqlite", "memory", or the database without credentials.
 [[nodiscard]] std::string store_name(config::Store const& store);
 
 }  // namespace dormouse::app
