@@ -269,9 +269,9 @@ def check_lengths(root, findings):
 
 
 def check_folders(root, findings):
-    """A folder that a reader can take in. Generated and embedded files count, too."""
+    """A folder that a reader can take in. Generated and embedded files count, a README does not."""
     for folder in [root / 'src', *(path for path in (root / 'src').rglob('*') if path.is_dir())]:
-        count = sum(1 for path in folder.iterdir() if path.is_file())
+        count = sum(path.is_file() and path.name != 'README.md' for path in folder.iterdir())
         if count > FOLDER_FILES_MAX:
             findings.append(f'{folder.relative_to(root)}: has {count} files, more than '
                             f'{FOLDER_FILES_MAX}: group them in folders')

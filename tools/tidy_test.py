@@ -143,6 +143,8 @@ class Tidy(unittest.TestCase):
         files = {f'src/io/f{n}.cc': '' for n in range(tidy.FOLDER_FILES_MAX)}
         self.assertEqual(self.findings(files), ['src/io: has 37 files, more than 36: group them in '
                                                 'folders'])
+        files = {f'src/io/f{n}.cc': '' for n in range(1, tidy.FOLDER_FILES_MAX)}
+        self.assertEqual(self.findings({**files, 'src/io/README.md': ''}), [])
 
     def test_wait_in_a_test_has_a_reason(self):
         self.expect('a wait for time', 'time.sleep(1)\n', 'tests/x.py')
