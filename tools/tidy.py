@@ -17,6 +17,7 @@ import retired_words  # noqa: E402
 import test_rules  # noqa: E402
 
 COLUMNS_MAX, FILE_LINES_MAX, FOLDER_FILES_MAX = 100, 600, 36
+LAYER_FILES_MAX = 40  # of a layer without a README.md
 CODE = ('.h', '.cc')
 # What a person writes and reads besides; generated pages are as long as their source.
 WRITTEN = ('.py', '.sh', '.mjs', '.ts', '.svelte', '.css', '.md')
@@ -277,6 +278,16 @@ def check_folders(root, findings):
                             f'{FOLDER_FILES_MAX}: group them in folders')
 
 
+def check_readmes(table, root, findings):
+    """A layer of many files says what it is for, what it may include and where to start."""
+    for name, layer in table.items():
+        home = root / 'src' / layer.place
+        count = sum(path.suffix in CODE for path in files_in(home))
+        if count > LAYER_FILES_MAX and not (home / 'README.md').is_file():
+            findings.append(f'src/{layer.place}: the layer {name} has {count} source files, more '
+                            f'than {LAYER_FILES_MAX}: write a README.md')
+
+
 def check_scripts(root, findings):
     scripts = [root / name for name in ('run', 'test', '.ci/run', 'CMakeLists.txt')]
     for folder in ('cmake', 'tools', 'tests'):
@@ -329,6 +340,7 @@ def findings(root):
     check_scripts(root, found)
     check_lengths(root, found)
     check_folders(root, found)
+    check_readmes(table, root, found)
     check_retired(root, found)
     check_retired_identifiers(root, found)
     test_rules.check(root, lambda path, line, text: found.append(

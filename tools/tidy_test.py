@@ -146,6 +146,24 @@ class Tidy(unittest.TestCase):
         files = {f'src/io/f{n}.cc': '' for n in range(1, tidy.FOLDER_FILES_MAX)}
         self.assertEqual(self.findings({**files, 'src/io/README.md': ''}), [])
 
+    def test_layer_of_many_files_has_a_readme(self):
+        code = {f'src/io/{n % 2}/f{n}.{"h" if n % 3 else "cc"}': '#pragma once\n'
+                for n in range(tidy.LAYER_FILES_MAX)}
+        missing = ['src/io: the layer io has 41 source files, more than 40: write a README.md']
+        self.assertEqual(self.findings(code), missing)
+        self.assertEqual(self.findings({**code, 'src/io/0/README.md': ''}), missing)
+        self.assertEqual(self.findings({**code, 'src/io/README.md': ''}), [])
+        self.assertEqual(self.findings({**code, 'src/app/README.md': ''}), missing)
+        del code['src/io/0/f0.cc']
+        self.assertEqual(self.findings({**code, 'src/io/x.md': '', 'src/io/x.sql': ''}), [])
+
+    def test_readme_of_a_layer_in_a_group_is_in_its_folder(self):
+        grouped = BUILD.replace('add_layer(io ', 'add_layer(io IN node ')
+        code = {f'src/node/io/{n % 2}/f{n}.cc': '' for n in range(41)}
+        found = self.findings({**code, 'src/node/README.md': ''}, build=grouped)
+        self.assertIn('src/node/io: the layer io has 41 source files, more than 40: write a '
+                      'README.md', found)
+
     def test_wait_in_a_test_has_a_reason(self):
         self.expect('a wait for time', 'time.sleep(1)\n', 'tests/x.py')
         self.expect('a wait for time', 'i = 1\nwhile x: time.sleep(0.1)\n', 'tests/x.py', line=2)
