@@ -238,8 +238,8 @@ export class Client extends Caller {
   // ---- pending calls
 
   /**
-   * Pending calls, newest first; without `status` those that are open. Of `sessionID`, else of the
-   * project.
+   * Pending calls of `sessionID`, else of the project, newest first; without `status` those that are
+   * open.
    */
   listPending(
     options: CallOptions & {

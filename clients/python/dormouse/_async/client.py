@@ -251,8 +251,8 @@ class AsyncClient(AsyncCaller):
         view: Optional[Literal['inbox']] = None,
         timeout_ms: Optional[float] = None,
     ) -> AsyncIterator[types.PendingCall]:
-        """Pending calls, newest first; without `status` those that are open. Of `session_id`,
-        else of the project."""
+        """Pending calls of `session_id`, else of the project, newest first; without `status`
+        those that are open."""
         query = {**self._where(session_id, project), 'status': status, 'tool': tool,
                  'reason': reason, 'externalRef': external_ref, 'view': view}
         return self._pages('listPending', {}, query, timeout_ms)
