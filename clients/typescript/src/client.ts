@@ -238,8 +238,8 @@ export class Client extends Caller {
   // ---- pending calls
 
   /**
-   * Pending calls of `sessionID`, else of the project, newest first; without `status` those that are
-   * open.
+   * Pending calls of `sessionID`, else of the project, newest first; without `status` those that
+   * are open.
    */
   listPending(
     options: CallOptions & {
