@@ -116,10 +116,7 @@ void Webhooks::read_kept() {
             add(std::move(row));
         }
         drop_old();  // what is too old is not offered
-        for (Bits128 const& key : found) {
-            auto const kept = kept_.find(key);
-            if (kept != kept_.end()) offer(kept->second, Known::just_read);
-        }
+        offer_in_turn(std::make_shared<std::vector<Bits128>>(std::move(found)));
     };
     port::ask(services_.journal, std::move(question), scope_.guard(use));
 }
@@ -223,18 +220,36 @@ void Webhooks::offer(Place const& place) {
     for (Bits128 const& key : keys) offer(kept_.at(key));
 }
 
-void Webhooks::offer(port::KeptRow const& row, Known known) {
+void Webhooks::offer(port::KeptRow const& row) {
     webhook::Source const* const from = source(row.source);
     if (!from) return;  // the source is not configured any more
     find_referenced(
         services_.journal, *from, row.reference, {port::PendingStatus::waiting},
-        scope_.guard([this, known, key = row.delivery.key](Result<std::vector<PendingId>> found) {
+        scope_.guard([this, key = row.delivery.key](Result<std::vector<PendingId>> found) {
             if (!kept_.contains(key)) return;
             if (!found) return offer_again(key);
-            // At the start there may be thousands, and no call waits for most of them.
-            if (known == Known::just_read && found->size() != 1) return;
             check(key, found->size() == 1 ? std::optional(found->front()) : std::nullopt);
         }));
+}
+
+// There may be thousands, and no call waits for most of them: one query at a time, so that requests
+// do not wait behind them.
+void Webhooks::offer_in_turn(std::shared_ptr<std::vector<Bits128>> keys) {
+    while (!keys->empty()) {
+        Bits128 const key = keys->back();
+        keys->pop_back();
+        auto const kept = kept_.find(key);
+        webhook::Source const* const from =
+            kept == kept_.end() ? nullptr : source(kept->second.source);
+        if (!from) continue;
+        auto then = [this, key, keys](Result<std::vector<PendingId>> found) mutable {
+            if (kept_.contains(key) && !found) offer_again(key);
+            if (kept_.contains(key) && found && found->size() == 1) check(key, found->front());
+            offer_in_turn(std::move(keys));
+        };
+        return find_referenced(services_.journal, *from, kept->second.reference,
+                               {port::PendingStatus::waiting}, scope_.guard(std::move(then)));
+    }
 }
 
 // Another process of the store may have found the delivery's call. Its append ends that call's wait

@@ -69,9 +69,9 @@ private:
     void remove(Bits128 const& key);
     void drop(std::vector<Bits128> keys);
     void offer(Place const& place);
-    // just_read: the row was in the store a moment ago.
-    enum class Known : std::uint8_t { before, just_read };
-    void offer(port::KeptRow const& row, Known known = Known::before);
+    void offer(port::KeptRow const& row);
+    // Rows that were in the store a moment ago.
+    void offer_in_turn(std::shared_ptr<std::vector<Bits128>> keys);
     void check(Bits128 const& key, std::optional<PendingId> const& place);
     void read(Bits128 const& key, PendingId const& place);
     void offer_to(port::KeptRow const& row, session::Submit what, PendingId const& place);
