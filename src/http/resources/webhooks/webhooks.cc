@@ -244,7 +244,9 @@ void Webhooks::offer_in_turn(std::shared_ptr<std::vector<Bits128>> keys) {
         if (!from) continue;
         auto then = [this, key, keys](Result<std::vector<PendingId>> found) mutable {
             if (kept_.contains(key) && !found) offer_again(key);
-            if (kept_.contains(key) && found && found->size() == 1) check(key, found->front());
+            // Also without a call: it may have ended since the rows were read.
+            if (kept_.contains(key) && found)
+                check(key, found->size() == 1 ? std::optional(found->front()) : std::nullopt);
             offer_in_turn(std::move(keys));
         };
         return find_referenced(services_.journal, *from, kept->second.reference,
