@@ -1,6 +1,7 @@
 # add_layer(<name> [IN <folder>] [HOT] DEPS <name>... LINK <lib>...)
-# declares one layer: src/<folder>/<name>. HOT: every event or request passes through it, so a
-# release compiles it with -O2; the others have -O1, which takes a fifth less time.
+# declares one layer: src/<folder>/<name>. HOT: such layers execute most instructions of a
+# job (bench/instructions), so a release compiles them with -O2; the others have -O1, which takes a
+# fifth less time.
 #
 # The presets release, asan and tsan compile several sources together (DORMOUSE_TOGETHER): a third
 # of the time, because most of it goes into shared headers. The other presets compile each source

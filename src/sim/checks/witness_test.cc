@@ -26,6 +26,18 @@ protected:
         witness.forget_lost();
     }
 
+    // Prompts the session, and starts the request to its model under the witness.
+    session::EffectId start_request(SessionId session) {
+        (void)ask(session, prompt("please"));
+        take(session);
+        auto const& made = effects.requests.back().request;
+        port::ModelRequest request{session, "demo", made.ask, {}, {}};
+        request.id = made.id;
+        session::EffectId const id = made.id;
+        witness.ask_model(std::move(request), {}, [](session::Command::Body const&) {});
+        return id;
+    }
+
     World world{1};
     Findings findings;
     Durable durable{world, findings};
@@ -37,12 +49,7 @@ protected:
 // continues, and is not started again.
 TEST_F(BesideAWitness, RequestThatTheDiskKept_CountsAsStartedWhileItRuns) {
     SessionId const session = new_session();
-    (void)ask(session, prompt("please"));
-    take(session);
-    port::ModelRequest request{session, "demo", effects.requests.back().request.ask, {}, {}};
-    request.id = effects.requests.back().request.id;
-    session::EffectId const id = request.id;
-    witness.ask_model(std::move(request), {}, [](session::Command::Body const&) {});
+    session::EffectId const id = start_request(session);
     fall();
     EXPECT_TRUE(witness.has_started(session, id));
     fall();
@@ -53,12 +60,7 @@ TEST_F(BesideAWitness, RequestThatTheDiskKept_CountsAsStartedWhileItRuns) {
 
 TEST_F(BesideAWitness, StoppedRequestOfALostHistory_CountsAsNotStarted) {
     SessionId const session = new_session();
-    (void)ask(session, prompt("please"));
-    take(session);
-    port::ModelRequest request{session, "demo", effects.requests.back().request.ask, {}, {}};
-    request.id = effects.requests.back().request.id;
-    session::EffectId const id = request.id;
-    witness.ask_model(std::move(request), {}, [](session::Command::Body const&) {});
+    session::EffectId const id = start_request(session);
     fall();
     witness.stop(session, id);
     EXPECT_FALSE(witness.has_started(session, id));
