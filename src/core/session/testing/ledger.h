@@ -71,7 +71,9 @@ private:
             if (mail == unread_.end()) broken_ += "a mail that was read is released; ";
             if (mail != unread_.end()) mail->second.second = true;
         }
-        if (turn_ != 0) unconsumed_.insert(event.seq);
+        if (turn_ == 0) return;
+        unconsumed_.insert(event.seq);
+        released_[event.seq].insert(e.numbers.begin(), e.numbers.end());
     }
     void read(Event const&, MailExpired const& e) {
         for (std::uint64_t const number : e.numbers) {
@@ -81,7 +83,14 @@ private:
             } else {
                 unconsumed_.erase(mail->second.first);
                 unread_.erase(mail);
+                forget_release(number);
             }
+        }
+    }
+    // A release has nothing to read once all of its mails have expired.
+    void forget_release(std::uint64_t number) {
+        for (auto& [seq, numbers] : released_) {
+            if (numbers.erase(number) == 1 && numbers.empty()) unconsumed_.erase(seq);
         }
     }
     void show(Seq view) {
@@ -164,6 +173,7 @@ private:
     std::uint64_t mails_ = 0;
     // By number: its event, and whether it wakes.
     std::map<std::uint64_t, std::pair<Seq, bool>> unread_;
+    std::map<Seq, std::set<std::uint64_t>> released_;  // the mails of each release in an open turn
     TurnNo turn_ = 0;
     Seq view_ = 0;
     CallNo budget_ = 0;  // the open question about a budget

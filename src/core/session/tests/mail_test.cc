@@ -467,6 +467,19 @@ TEST_F(MailWithATime, Expired_DuringARequest_IsNotAskedAgain) {
     EXPECT_EQ(types(given.reply()), "model_replied turn_ended");
 }
 
+TEST_F(MailWithATime, Expired_AfterItsRelease_IsNotAskedAgain) {
+    (void)given.prompt("work");
+    Mail far = mail("soon");
+    far.hops = limits::mail_hops_max;
+    far.expires = given.now + Duration(5'000);
+    (void)receive(far);
+    EXPECT_EQ(types(given.when(ReleaseMail{far.id})), "mail_released");
+    Given unexpired = given;
+    EXPECT_EQ(types(unexpired.reply()), "model_replied model_requested");
+    EXPECT_EQ(types(given.later(Duration(5'000))), "mail_expired");
+    EXPECT_EQ(types(given.reply()), "model_replied turn_ended");
+}
+
 TEST_F(MailTest, OtherProject_NeedsTheRightToWrite) {
     idle_after_a_turn();
     Mail foreign = mail("from afar");
