@@ -1,6 +1,7 @@
 #include "port/stored_row.h"
 
 #include "base/crypto/sha256.h"
+#include "base/text/text.h"
 
 #include <algorithm>
 
@@ -62,6 +63,12 @@ Bits128 bits_of(std::string_view bytes) {
         std::ranges::transform(bytes, bits.begin(),
                                [](char c) { return static_cast<std::uint8_t>(c); });
     return bits;
+}
+
+ReadRow<SessionId> read_session_id(std::string_view bare) {
+    auto const bits = parse_base64url_128(bare);
+    if (!bits) return std::unexpected("the id of a session is invalid");
+    return SessionId{*bits};
 }
 
 std::vector<std::string> names_of(std::string_view lines) {

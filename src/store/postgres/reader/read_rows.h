@@ -2,6 +2,7 @@
 // Values from rows. Private to the reader's .cc files.
 
 #include "port/store.h"
+#include "port/stored_row.h"
 #include "store/postgres/connection.h"
 #include "store/postgres/statements.h"
 
@@ -10,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace dormouse::store::postgres {
@@ -18,13 +20,32 @@ namespace dormouse::store::postgres {
     return fail(Code::internal, "The database of the store is damaged: " + what);
 }
 
+// One row of several. Valid as long as they are.
+struct Row {
+    Rows const& rows;
+    int row;
+
+    [[nodiscard]] std::int64_t integer(int column) const { return rows.integer(row, column); }
+    [[nodiscard]] std::optional<std::int64_t> maybe_integer(int column) const {
+        return rows.maybe_integer(row, column);
+    }
+    [[nodiscard]] std::string_view text(int column) const { return rows.text(row, column); }
+};
+
+template <class T> Result<T> checked(port::ReadRow<T> read) {
+    if (!read) return damaged(read.error());
+    return *std::move(read);
+}
+
 [[nodiscard]] Result<SessionId> session_id(std::string_view bare);
 // Reads the columns SESSION_COLUMNS.
-[[nodiscard]] Result<port::SessionRow> session_row(Rows const& rows, int row);
+[[nodiscard]] inline Result<port::SessionRow> session_row(Rows const& rows, int row) {
+    return checked(port::read_session(Row{rows, row}));
+}
 // Reads the columns PENDING_COLUMNS.
-[[nodiscard]] port::PendingRow pending_row(Rows const& rows, int row);
-// Reads the columns POST_COLUMNS.
-[[nodiscard]] Result<port::OutboxRow> outbox_row(Rows const& rows, int row);
+[[nodiscard]] inline port::PendingRow pending_row(Rows const& rows, int row) {
+    return port::read_pending(Row{rows, row});
+}
 // Reads first, n, sum and data.
 [[nodiscard]] Result<port::Frame> frame_of(SessionId session, Rows const& rows, int row,
                                            int column);
@@ -39,8 +60,7 @@ struct FrameRows {
                                                          FrameRows which);
 
 [[nodiscard]] inline std::optional<Time> maybe_time(Rows const& rows, int row, int column) {
-    auto const ms = rows.maybe_integer(row, column);
-    return ms ? std::optional(from_ms(*ms)) : std::nullopt;
+    return port::read_time(Row{rows, row}, column);
 }
 
 // Converts each row by `read`: Result<T>(int row) or T(int row).

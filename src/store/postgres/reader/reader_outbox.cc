@@ -6,9 +6,18 @@
 #include <limits>
 
 namespace dormouse::store::postgres {
+
 using port::bits_of;
 using port::digest_of;
-using port::names_of;
+
+namespace {
+
+// Reads the columns POST_COLUMNS.
+Result<port::OutboxRow> outbox_row(Row const& row) {
+    return checked(port::read_outbox(row, static_cast<Seq>(row.integer(1))));
+}
+
+}  // namespace
 
 Result<std::vector<port::OutboxRow>> Reader::due_messages(std::string const& kind, Time until,
                                                           std::uint32_t limit) {
@@ -16,7 +25,7 @@ Result<std::vector<port::OutboxRow>> Reader::due_messages(std::string const& kin
     call.parameters.text(kind).integer(to_ms(until)).integer(limit);
     auto const rows = ask(call);
     if (!rows) return std::unexpected(rows.error());
-    return read_all(*rows, [&](int row) { return outbox_row(*rows, row); });
+    return read_all(*rows, [&](int row) { return outbox_row({*rows, row}); });
 }
 
 Result<std::vector<port::DueMessage>> Reader::due_by_target(Time until, std::string const& after,
@@ -44,7 +53,7 @@ Result<std::optional<port::OutboxRow>> Reader::post(port::OutboxKey const& key) 
     auto const rows = ask(call);
     if (!rows) return std::unexpected(rows.error());
     if (rows->size() == 0) return std::nullopt;
-    auto row = outbox_row(*rows, 0);
+    auto row = outbox_row({*rows, 0});
     if (!row) return std::unexpected(std::move(row.error()));
     return std::move(*row);
 }
@@ -62,7 +71,7 @@ Result<std::vector<port::OutboxRow>> Reader::list_messages(port::OutboxFilter co
     to.integer(filter.limit);
     auto const rows = ask(call);
     if (!rows) return std::unexpected(rows.error());
-    return read_all(*rows, [&](int row) { return outbox_row(*rows, row); });
+    return read_all(*rows, [&](int row) { return outbox_row({*rows, row}); });
 }
 
 Result<std::uint64_t> Reader::count_given_up(Time until, std::uint32_t limit) {
@@ -88,27 +97,13 @@ Result<std::optional<Bits128>> Reader::delivered(Bits128 const& key) {
     return bits_of(rows->text(0, 0));
 }
 
-namespace {
-
-port::KeptRow kept_row(Rows const& rows, int row) {
-    return {.delivery = {bits_of(rows.text(row, 0)), bits_of(rows.text(row, 1))},
-            .delivery_id = std::string(rows.text(row, 2)),
-            .at = from_ms(rows.integer(row, 3)),
-            .source = std::string(rows.text(row, 4)),
-            .project = std::string(rows.text(row, 5)),
-            .reference = std::string(rows.text(row, 6)),
-            .body = std::string(rows.text(row, 7))};
-}
-
-}  // namespace
-
 Result<std::optional<port::KeptRow>> Reader::kept_delivery(Bits128 const& key) {
     Call call{sql(Read::kept_delivery)};
     call.parameters.bytes(std::string_view(reinterpret_cast<char const*>(key.data()), key.size()));
     auto const rows = ask(call);
     if (!rows) return std::unexpected(rows.error());
     if (rows->size() == 0) return std::nullopt;
-    return kept_row(*rows, 0);
+    return port::read_kept(Row{*rows, 0});
 }
 
 Result<std::vector<port::KeptRow>> Reader::kept(std::uint32_t limit) {
@@ -116,31 +111,13 @@ Result<std::vector<port::KeptRow>> Reader::kept(std::uint32_t limit) {
     call.parameters.integer(limit);
     auto const rows = ask(call);
     if (!rows) return std::unexpected(rows.error());
-    return read_all(*rows, [&](int row) { return kept_row(*rows, row); });
+    return read_all(*rows, [&](int row) { return port::read_kept(Row{*rows, row}); });
 }
-
-namespace {
-
-Result<port::TokenRow> token_row(Rows const& rows, int row) {
-    auto const secret = digest_of(rows.text(row, 6));
-    if (!secret) return damaged("token " + std::string(rows.text(row, 0)));
-    return port::TokenRow{.id = std::string(rows.text(row, 0)),
-                          .kind = std::string(rows.text(row, 1)),
-                          .name = std::string(rows.text(row, 2)),
-                          .role = std::string(rows.text(row, 3)),
-                          .projects = names_of(rows.text(row, 4)),
-                          .agents = names_of(rows.text(row, 5)),
-                          .secret = *secret,
-                          .created = from_ms(rows.integer(row, 7)),
-                          .expires = maybe_time(rows, row, 8)};
-}
-
-}  // namespace
 
 Result<std::vector<port::TokenRow>> Reader::tokens() {
     auto const rows = ask(Call{sql(Read::tokens)});
     if (!rows) return std::unexpected(rows.error());
-    return read_all(*rows, [&](int row) { return token_row(*rows, row); });
+    return read_all(*rows, [&](int row) { return checked(port::read_token(Row{*rows, row})); });
 }
 
 Result<std::optional<port::TokenRow>> Reader::token_of(Sha256 const& digest) {
@@ -149,7 +126,7 @@ Result<std::optional<port::TokenRow>> Reader::token_of(Sha256 const& digest) {
     auto const rows = ask(call);
     if (!rows) return std::unexpected(rows.error());
     if (rows->size() == 0) return std::nullopt;
-    auto row = token_row(*rows, 0);
+    auto row = checked(port::read_token(Row{*rows, 0}));
     if (!row) return std::unexpected(row.error());
     return *std::move(row);
 }
@@ -157,46 +134,19 @@ Result<std::optional<port::TokenRow>> Reader::token_of(Sha256 const& digest) {
 Result<std::vector<port::DeviceRow>> Reader::devices() {
     auto const rows = ask(Call{sql(Read::devices)});
     if (!rows) return std::unexpected(rows.error());
-    return read_all(*rows, [&](int row) {
-        return port::DeviceRow{.id = std::string(rows->text(row, 0)),
-                               .token = std::string(rows->text(row, 1)),
-                               .person = std::string(rows->text(row, 2)),
-                               .role = std::string(rows->text(row, 3)),
-                               .label = std::string(rows->text(row, 4)),
-                               .endpoint = std::string(rows->text(row, 5)),
-                               .p256dh = std::string(rows->text(row, 6)),
-                               .auth = std::string(rows->text(row, 7)),
-                               .created = from_ms(rows->integer(row, 8))};
-    });
+    return read_all(*rows, [&](int row) { return port::read_device(Row{*rows, row}); });
 }
 
 Result<std::vector<port::DataKeyRow>> Reader::data_keys() {
     auto const rows = ask(Call{sql(Read::data_keys)});
     if (!rows) return std::unexpected(rows.error());
-    return read_all(*rows, [&](int row) {
-        return port::DataKeyRow{std::string(rows->text(row, 0)), std::string(rows->text(row, 1)),
-                                rows->integer(row, 2) != 0, std::string(rows->text(row, 3))};
-    });
+    return read_all(*rows, [&](int row) { return port::read_data_key(Row{*rows, row}); });
 }
 
-// A damaged row is an error: read otherwise it might answer more than a person meant.
 Result<std::vector<port::RuleRow>> Reader::rules() {
     auto const rows = ask(Call{sql(Read::rules)});
     if (!rows) return std::unexpected(rows.error());
-    return read_all(*rows, [&](int row) -> Result<port::RuleRow> {
-        port::RuleRow out;
-        out.id = rows->text(row, 0);
-        auto const number = rows->maybe_integer(row, 1);
-        if (number) out.session = SessionId::parse("ses_" + std::string(rows->text(row, 2)));
-        out.uses = static_cast<std::uint64_t>(rows->integer(row, 3));
-        out.used = maybe_time(*rows, row, 4);
-        out.body = rows->text(row, 6);
-        bool const whole =
-            number.has_value() == out.session.has_value() &&
-            rows->integer(row, 5) == checksum(number.value_or(0), 0, out.id + out.body);
-        if (!whole) return damaged("rule " + out.id);
-        return out;
-    });
+    return read_all(*rows, [&](int row) { return checked(port::read_rule(Row{*rows, row})); });
 }
 
 Result<std::vector<port::AuditRow>> Reader::audit(std::uint64_t after, std::uint32_t limit) {

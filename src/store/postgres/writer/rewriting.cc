@@ -21,13 +21,9 @@ constexpr std::int64_t rewritten_rows = 200;
 constexpr std::int64_t rewritten_bytes = std::int64_t{4} << 20;
 constexpr auto vacuum_wait = std::chrono::hours(12);
 
-// A row of a batch.
-struct Stored {
-    Rows const& rows;
-    int row;
-
-    [[nodiscard]] std::int64_t integer(int column) const { return rows.integer(row, column); }
-    [[nodiscard]] std::string text(int column) const { return std::string(rows.text(row, column)); }
+// A row of a batch; its texts are copies, which the Rewriter takes.
+struct Stored : Row {
+    [[nodiscard]] std::string text(int column) const { return std::string(Row::text(column)); }
 };
 
 // The parameters of the update; nullopt: the row stays.
@@ -262,7 +258,7 @@ Result<std::vector<Call>> updates_of(ContentTable const& table, Rows const& rows
                                      Rewriter& rewriter) {
     std::vector<Call> out;
     for (int i = 0; i < rows.size(); ++i) {
-        Stored const row{rows, i};
+        Stored const row{{rows, i}};
         auto change = table.handle(row, rewriter, cursor_at(table, row));
         if (!change) return std::unexpected(std::move(change.error()));
         if (*change) out.push_back({table.update, **std::move(change)});

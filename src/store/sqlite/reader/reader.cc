@@ -17,23 +17,11 @@ std::unexpected<Error> Reader::damaged(std::string const& what) const {
 }
 
 Result<SessionId> Reader::session_id(std::string_view bare) const {
-    auto const bits = parse_base64url_128(bare);
-    if (!bits) return damaged("the id of a session is invalid");
-    return SessionId{*bits};
+    return checked(port::read_session_id(bare));
 }
 
 Result<port::SessionRow> Reader::session_row(Query const& row) const {
-    auto const id = session_id(row.text(0));
-    if (!id) return std::unexpected(id.error());
-    return port::SessionRow{.id = *id,
-                            .project = std::string(row.text(1)),
-                            .agent = std::string(row.text(2)),
-                            .alias = std::string(row.text(3)),
-                            .title = std::string(row.text(4)),
-                            .status = std::string(row.text(5)),
-                            .created = from_ms(row.integer(6)),
-                            .updated = from_ms(row.integer(7)),
-                            .turn = static_cast<port::TurnState>(row.integer(8))};
+    return checked(port::read_session(row));
 }
 
 Result<std::optional<port::SessionRow>> Reader::find(SessionId session) {

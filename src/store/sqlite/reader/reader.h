@@ -4,6 +4,7 @@
 
 #include "port/data_keys.h"
 #include "port/store.h"
+#include "port/stored_row.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/schema/statements.h"
 
@@ -157,6 +158,10 @@ private:
     [[nodiscard]] Result<std::string> blob_piece(std::int64_t key, std::uint64_t offset,
                                                  std::size_t count);
     [[nodiscard]] std::unexpected<Error> damaged(std::string const& what) const;
+    template <class T> [[nodiscard]] Result<T> checked(port::ReadRow<T> read) const {
+        if (!read) return damaged(read.error());
+        return *std::move(read);
+    }
 
     [[nodiscard]] Query query(Read name) {
         return connection_.query(static_cast<std::size_t>(name));

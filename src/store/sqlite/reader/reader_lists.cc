@@ -28,20 +28,6 @@ std::int64_t statuses_of(PendingFilter const& filter) {
     return set == 0 ? all_statuses : set;
 }
 
-// Reads the columns PENDING_COLUMNS.
-PendingRow pending_row(Query const& row) {
-    auto const timeout = row.maybe_integer(5);
-    return {.call = static_cast<CallNo>(row.integer(0)),
-            .generation = static_cast<Generation>(row.integer(1)),
-            .status = static_cast<PendingStatus>(row.integer(2)),
-            .tool = std::string(row.text(3)),
-            .created = from_ms(row.integer(4)),
-            .timeout = timeout ? std::optional(from_ms(*timeout)) : std::nullopt,
-            .paused = static_cast<Seq>(row.integer(6)),
-            .settled = static_cast<Seq>(row.integer(7)),
-            .external_ref = std::string(row.text(8))};
-}
-
 // Binds parameters 1 to 6, which all lists of pending rows share.
 void bind_filter(Query& query, std::int64_t number, std::optional<PendingId> const& before,
                  PendingFilter const& filter) {
@@ -51,24 +37,10 @@ void bind_filter(Query& query, std::int64_t number, std::optional<PendingId> con
     query.bind(filter.tool).bind(statuses_of(filter)).bind(std::int64_t{filter.limit});
 }
 
-// Returns all rows, each converted by `make`: Result<T>(Query const&).
-template <class Make> auto listed(Query& rows, Make make) {
-    using Item = typename std::invoke_result_t<Make, Query const&>::value_type;
-    std::vector<Item> found;
-    for (;;) {
-        auto const row = rows.next();
-        if (!row) return Result<std::vector<Item>>(std::unexpected(row.error()));
-        if (!*row) return Result<std::vector<Item>>(std::move(found));
-        auto item = make(rows);
-        if (!item) return Result<std::vector<Item>>(std::unexpected(std::move(item.error())));
-        found.push_back(*std::move(item));
-    }
-}
-
 }  // namespace
 
 Result<std::vector<port::SessionRow>> Reader::session_rows(Query& query) const {
-    return listed(query, [this](Query const& row) { return session_row(row); });
+    return read_all<port::SessionRow>(query, [this](Query const& row) { return session_row(row); });
 }
 
 Result<std::vector<port::SessionRow>> Reader::sessions(std::string const& project,
@@ -115,7 +87,7 @@ Result<std::uint64_t> Reader::bytes_of(SessionId session, Read of) {
 Result<std::vector<port::SessionHead>> Reader::heads(std::uint64_t after, std::uint32_t limit) {
     auto rows = query(Read::heads);
     rows.bind(static_cast<std::int64_t>(std::min(after, number_end))).bind(std::int64_t{limit});
-    return listed(rows, [this](Query const& row) -> Result<port::SessionHead> {
+    return read_all<port::SessionHead>(rows, [this](Query const& row) -> Result<port::SessionHead> {
         auto const id = session_id(row.text(0));
         if (!id) return std::unexpected(id.error());
         return port::SessionHead{*id, static_cast<Seq>(row.integer(1))};
@@ -125,7 +97,7 @@ Result<std::vector<port::SessionHead>> Reader::heads(std::uint64_t after, std::u
 Result<std::vector<SessionId>> Reader::completed_until(Time at, std::uint32_t limit) {
     auto rows = query(Read::completed_until);
     rows.bind(to_ms(at)).bind(std::int64_t{limit});
-    return listed(rows, [this](Query const& row) { return session_id(row.text(0)); });
+    return read_all<SessionId>(rows, [this](Query const& row) { return session_id(row.text(0)); });
 }
 
 Result<std::uint64_t> Reader::largest_number() {
@@ -221,7 +193,7 @@ Result<std::vector<SessionId>> Reader::sessions_in_error(std::string const& proj
                                                          std::uint32_t limit) {
     auto rows = query(Read::sessions_in_error);
     rows.bind(project).bind(std::int64_t{limit});
-    return listed(rows, [this](Query const& row) { return session_id(row.text(0)); });
+    return read_all<SessionId>(rows, [this](Query const& row) { return session_id(row.text(0)); });
 }
 
 Result<std::vector<PendingListed>> Reader::list_pending(PendingFilter const& filter) {
@@ -360,7 +332,7 @@ Result<std::vector<PendingListed>> Reader::list_of_project(PendingFilter const& 
         if (!*row) return found;
         auto const id = session_id(rows.text(9));
         if (!id) return std::unexpected(id.error());
-        found.push_back({*id, pending_row(rows)});
+        found.push_back({*id, port::read_pending(rows)});
     }
 }
 
@@ -380,7 +352,7 @@ Result<std::vector<PendingListed>> Reader::list_of_session(PendingFilter const& 
         auto const row = rows.next();
         if (!row) return std::unexpected(row.error());
         if (!*row) return found;
-        found.push_back({session, pending_row(rows)});
+        found.push_back({session, port::read_pending(rows)});
     }
 }
 
@@ -398,7 +370,7 @@ Result<std::optional<PendingRow>> Reader::pending(SessionId session, CallNo call
     auto const row = one.next();
     if (!row) return std::unexpected(row.error());
     if (!*row) return std::nullopt;
-    return pending_row(one);
+    return port::read_pending(one);
 }
 
 Result<std::vector<PendingRow>> Reader::pending_rows(SessionId session) {
@@ -409,7 +381,7 @@ Result<std::vector<PendingRow>> Reader::pending_rows(SessionId session) {
     if (!*known) return std::vector<PendingRow>();
     auto rows = query(Read::pending_rows);
     rows.bind(static_cast<std::int64_t>(session.number()));
-    return read_all<PendingRow>(rows, [](Query& row) { return pending_row(row); });
+    return read_all<PendingRow>(rows, [](Query& row) { return port::read_pending(row); });
 }
 
 }  // namespace dormouse::store::sqlite

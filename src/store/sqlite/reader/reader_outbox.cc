@@ -8,34 +8,9 @@ namespace dormouse::store::sqlite {
 using port::OutboxRow;
 using port::OutboxState;
 
-// These numbers are stored in the file.
-static_assert(static_cast<int>(OutboxState::pending) == 0 &&
-              static_cast<int>(OutboxState::delivered) == 1 &&
-              static_cast<int>(OutboxState::dead) == 2 &&
-              static_cast<int>(OutboxState::disabled) == 3);
-
 // Reads the columns POST_COLUMNS.
 Result<OutboxRow> Reader::outbox_row(Query const& row) const {
-    auto const from = session_id(row.text(0));
-    if (!from) return std::unexpected(from.error());
-    auto const key = row.integer(1);
-    OutboxRow out;
-    out.key = {*from, seq_of(key), static_cast<std::uint32_t>(row.integer(2))};
-    out.state = static_cast<OutboxState>(row.integer(3));
-    out.next_at = from_ms(row.integer(4));
-    out.kind = row.text(5);
-    out.target = row.text(6);
-    if (row.maybe_integer(7)) out.makes = SessionId::parse(out.target);
-    out.created = from_ms(row.integer(8));
-    out.attempts = static_cast<std::uint32_t>(row.integer(9));
-    out.last_status = static_cast<std::int32_t>(row.integer(10));
-    out.last_error = row.text(11);
-    if (auto const delivered = row.maybe_integer(12)) out.delivered = from_ms(*delivered);
-    out.body = row.text(14);
-    if (checksum(key, out.key.n, out.body) != row.integer(13))
-        return damaged("an outbox message of " + from->text() + ", event " +
-                       std::to_string(out.key.seq));
-    return out;
+    return checked(port::read_outbox(row, seq_of(row.integer(1))));
 }
 
 Result<std::vector<OutboxRow>> Reader::due_messages(std::string const& kind, Time until,

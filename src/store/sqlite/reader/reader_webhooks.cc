@@ -50,27 +50,13 @@ Result<std::optional<Bits128>> Reader::delivered(Bits128 const& key) {
     return std::nullopt;
 }
 
-namespace {
-
-port::KeptRow kept_row(Query const& rows) {
-    return {.delivery = {bits_of(rows.text(0)), bits_of(rows.text(1))},
-            .delivery_id = std::string(rows.text(2)),
-            .at = from_ms(rows.integer(3)),
-            .source = std::string(rows.text(4)),
-            .project = std::string(rows.text(5)),
-            .reference = std::string(rows.text(6)),
-            .body = std::string(rows.text(7))};
-}
-
-}  // namespace
-
 Result<std::optional<port::KeptRow>> Reader::kept_delivery(Bits128 const& key) {
     auto one = query(Read::kept_delivery);
     one.bind_bytes({reinterpret_cast<char const*>(key.data()), key.size()});
     auto const row = one.next();
     if (!row) return std::unexpected(row.error());
     if (!*row) return std::nullopt;
-    return kept_row(one);
+    return port::read_kept(one);
 }
 
 Result<std::vector<port::KeptRow>> Reader::kept(std::uint32_t limit) {
@@ -81,7 +67,7 @@ Result<std::vector<port::KeptRow>> Reader::kept(std::uint32_t limit) {
         auto const row = rows.next();
         if (!row) return std::unexpected(row.error());
         if (!*row) return found;
-        found.push_back(kept_row(rows));
+        found.push_back(port::read_kept(rows));
     }
 }
 
