@@ -1,6 +1,7 @@
 #include "sim/inputs.h"
 
 #include "json/json.h"
+#include "session/parts.h"
 
 namespace dormouse::sim {
 
@@ -44,9 +45,7 @@ std::string alias_of(std::uint64_t number) { return "s" + std::to_string(number)
 
 Prompt prompt_of(std::string const& text) {
     Prompt prompt;
-    json::Writer parts;
-    parts.begin_array().begin_object().member("type", "text").member("text", text);
-    prompt.parts = parts.end_object().end_array().json();
+    prompt.parts = session::text_parts(text);
     prompt.text_bytes = text.size();
     prompt.answer_output = Json::trusted(json::quote(text));
     prompt.answer_digest = sha256(json::canonical_object("output", prompt.answer_output));

@@ -1,10 +1,10 @@
 #include "acp/v1.h"
 
-#include "acp/iso_time.h"
 #include "acp/quirks.h"
 #include "acp/trace_meta.h"
 #include "base/text/chars.h"
 #include "base/text/cut.h"
+#include "base/text/iso_time.h"
 #include "base/text/text.h"
 
 #include <algorithm>

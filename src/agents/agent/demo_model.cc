@@ -1,6 +1,7 @@
 #include "agent/demo.h"
 
 #include "base/text/chars.h"
+#include "base/text/names.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "json/json.h"
@@ -24,10 +25,6 @@ std::vector<std::string> words_of(std::string_view text) {
     return words;
 }
 
-bool is_target(std::string_view word) {
-    return !word.empty() && word.size() <= 64 && is_made_of(word, "_.-");
-}
-
 Json object(std::vector<std::pair<std::string_view, std::string_view>> const& members) {
     json::Writer out;
     out.begin_object();
@@ -46,7 +43,7 @@ std::vector<ModelCall> deploys(std::vector<std::string> words) {
     std::vector<ModelCall> calls;
     for (std::size_t i = 1; i < words.size(); i += 2) {
         bool const joined = i == 1 || words[i - 1] == "and";
-        if (!joined || !is_target(words[i])) return {};
+        if (!joined || !is_short_name(words[i])) return {};
         std::vector<std::pair<std::string_view, std::string_view>> input{{"target", words[i]}};
         if (!within.empty()) input.emplace_back("within", within);
         calls.push_back({"", "deploy", object(input)});
@@ -87,15 +84,15 @@ std::vector<ModelCall> calls_for(std::string_view text) {
     }
     if (text == "fail") return {{"", "fail", object({})}};
     // tell ALIAS TEXT
-    if (verb == "tell" && words.size() >= 3 && is_target(words[1])) {
+    if (verb == "tell" && words.size() >= 3 && is_short_name(words[1])) {
         std::string_view const message = text.substr(verb.size() + words[1].size() + 2);
         return {{"", "broadcast", object({{"to", words[1]}, {"message", message}})}};
     }
     if (words.size() != 2) return {};
     std::string_view const word = words[1];
-    if (verb == "approve" && is_target(word))
+    if (verb == "approve" && is_short_name(word))
         return {{"", "dangerous", object({{"action", word}})}};
-    if (verb == "approve-deploy" && is_target(word))
+    if (verb == "approve-deploy" && is_short_name(word))
         return {{"", "approve_deploy", object({{"target", word}})}};
     if (!parse_duration(word)) return {};
     if (verb == "wait") return {{"", "wait_for", object({{"for", word}})}};

@@ -2,6 +2,7 @@
 
 #include "json/json.h"
 #include "session/limits.h"
+#include "session/parts.h"
 
 // Tools for background tasks. They only return what they want (TaskAsk); the session does it in the
 // append of their outcome, so it cannot be done twice or in part.
@@ -10,12 +11,6 @@ namespace dormouse::agent {
 using namespace dormouse::session;
 
 namespace {
-
-Json text_parts(std::string const& text) {
-    json::Writer out;
-    out.begin_array().begin_object().member("type", "text").member("text", text);
-    return out.end_object().end_array().json();
-}
 
 std::string string_in(Json const& input, std::string_view name) {
     return json::View(input)[name].string_or("");

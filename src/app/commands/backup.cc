@@ -3,12 +3,12 @@
 #include "app/release.h"
 #include "app/start/complain.h"
 
-#include "acp/iso_time.h"
 #include "backup/backup.h"
 #include "backup/copy/depot.h"
 #include "backup/copy/read_copy.h"
 #include "backup/restore.h"
 #include "base/text/counted.h"
+#include "base/text/iso_time.h"
 #include "http/resources/operations/doctor/concerns.h"
 #include "io/clock.h"
 #include "json/json.h"
@@ -145,7 +145,7 @@ Result<OpenedCopy> open_copy(std::string const& place, std::string const& key) {
 
 Result<std::optional<Time>> time_of(std::string const& text) {
     if (text.empty()) return std::nullopt;
-    auto const at = acp::parse_iso_time(text);
+    auto const at = parse_iso_time(text);
     if (at) return at;
     return fail(Code::bad_value, "--at must be a time such as 2026-11-22T08:00:00Z");
 }
@@ -153,8 +153,7 @@ Result<std::optional<Time>> time_of(std::string const& text) {
 void print_copy(backup::CopyState const& state, bool json) {
     if (!json) {
         std::printf("the copy's state of %s, up to change %llu of the feed, from %llu pieces\n",
-                    backup::time_text(state.time).c_str(),
-                    static_cast<unsigned long long>(state.feed),
+                    iso_time(state.time).c_str(), static_cast<unsigned long long>(state.feed),
                     static_cast<unsigned long long>(state.pieces));
         return;
     }

@@ -1,6 +1,8 @@
 #include "app/parts/telemetry.h"
 
 #include "app/release.h"
+#include "base/text/cut.h"
+#include "base/text/split.h"
 #include "base/text/text.h"
 #include "base/url.h"
 #include "config/values.h"
@@ -38,12 +40,6 @@ std::string endpoint_of(config::Telemetry const& telemetry) {
     return out;
 }
 
-std::string_view trimmed(std::string_view text) {
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    while (text.ends_with(' ')) text.remove_suffix(1);
-    return text;
-}
-
 bool may_be_sent(std::string_view value) {
     return std::ranges::none_of(value, [](unsigned char c) { return c < ' ' || c == 0x7f; });
 }
@@ -53,11 +49,7 @@ bool may_be_sent(std::string_view value) {
 Result<std::vector<port::HttpHeader>> headers_of_variable() {
     std::string const text = environment_text(headers_variable);
     std::vector<port::HttpHeader> out;
-    for (std::string_view rest = text; !rest.empty();) {
-        std::size_t const end = std::min(rest.find(','), rest.size());
-        std::string_view const one = trimmed(rest.substr(0, end));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-        if (one.empty()) continue;
+    for (std::string_view const one : split_list(text, ',')) {
         std::size_t const equals = one.find('=');
         auto const value =
             percent_decode(trimmed(equals == std::string_view::npos ? "" : one.substr(equals + 1)));

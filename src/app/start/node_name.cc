@@ -3,6 +3,7 @@
 #include "app/parts/stores.h"
 #include "backup/files.h"
 #include "base/text/chars.h"
+#include "base/text/names.h"
 #include "base/text/text.h"
 #include "io/clock.h"
 #include "runtime/stores.h"
@@ -21,21 +22,17 @@ namespace dormouse::app {
 
 namespace {
 
-constexpr std::size_t name_max = 64;  // as [store] node allows
+constexpr std::size_t name_max = 64;  // as is_short_name() and [store] node allow
 constexpr std::size_t random_digits = 4;
 
 std::string path_in(std::string const& data) { return data + "/node"; }
-
-bool is_name(std::string_view text) {
-    return !text.empty() && text.size() <= name_max && is_made_of(text, "_-.");
-}
 
 // Two servers on one machine have different ones.
 std::string new_name() {
     std::array<char, name_max> host{};
     if (::gethostname(host.data(), host.size() - 1) != 0) host = {};
     std::string out(host.data());
-    if (!is_name(out)) out = "server";
+    if (!is_short_name(out)) out = "server";
     out.resize(std::min(out.size(), name_max - random_digits - 1));
     io::SystemEntropy entropy;
     Random const random = entropy.random();
@@ -50,7 +47,7 @@ Result<NodeName> node_name(config::Store const& store, std::string const& data) 
     if (!file) return NodeName{new_name(), false};
     std::string text;
     std::getline(file, text);
-    if (is_name(text)) return NodeName{text};
+    if (is_short_name(text)) return NodeName{text};
     return fail(Code::wrong_state, path_in(data) +
                                        " does not hold the name of a server: letters, digits, _ "
                                        "- and ., at most 64; write it there, or set [store] node");

@@ -1,5 +1,6 @@
 // Renders the answers of `dormouse doctor`.
 
+#include "base/text/counted.h"
 #include "cli/render/render.h"
 
 #include "base/text/text.h"
@@ -11,10 +12,6 @@ namespace dormouse::cli {
 namespace {
 
 std::string shown_text(json::View value) { return escape_for_terminal(plain(value)); }
-
-std::string counted(std::int64_t n, std::string const& thing) {
-    return std::to_string(n) + " " + thing + (n == 1 ? "" : "s");
-}
 
 std::string nodes_text(json::View nodes) {
     std::string out;

@@ -1,5 +1,7 @@
 #include "base/media.h"
 #include "base/text/chars.h"
+#include "base/text/cut.h"
+#include "base/text/names.h"
 #include "base/text/text.h"
 
 #include <algorithm>
@@ -14,21 +16,10 @@ namespace {
 constexpr std::size_t name_bytes_max = 255;
 constexpr std::size_t type_bytes_max = 127;
 
-// RFC 9110, 5.6.2.
-bool is_token(std::string_view text) {
-    return !text.empty() && is_made_of(text, "!#$%&'*+-.^_`|~");
-}
-
-std::string_view without_spaces(std::string_view text) {
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    while (text.ends_with(' ')) text.remove_suffix(1);
-    return text;
-}
-
 bool is_pair(std::string_view text, char between) {
     std::size_t const at = text.find(between);
-    return at != std::string_view::npos && is_token(text.substr(0, at)) &&
-           is_token(text.substr(at + 1));
+    return at != std::string_view::npos && is_http_token(text.substr(0, at)) &&
+           is_http_token(text.substr(at + 1));
 }
 
 using Pair = std::pair<std::string_view, std::string_view>;
@@ -67,17 +58,17 @@ bool is_file_name(std::string_view name) {
 bool is_media_type(std::string_view text) {
     if (text.size() > type_bytes_max) return false;
     std::size_t end = std::min(text.find(';'), text.size());
-    if (!is_pair(without_spaces(text.substr(0, end)), '/')) return false;
+    if (!is_pair(trimmed(text.substr(0, end)), '/')) return false;
     while (end < text.size()) {
         text.remove_prefix(end + 1);
         end = std::min(text.find(';'), text.size());
-        if (!is_pair(without_spaces(text.substr(0, end)), '=')) return false;
+        if (!is_pair(trimmed(text.substr(0, end)), '=')) return false;
     }
     return true;
 }
 
 std::string_view media_essence(std::string_view type) {
-    return without_spaces(type.substr(0, type.find(';')));
+    return trimmed(type.substr(0, type.find(';')));
 }
 
 std::string_view image_type(std::string_view bytes) {

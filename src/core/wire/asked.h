@@ -2,8 +2,6 @@
 // Bounds of a call that a client or the program makes itself (session::Create::Ask): the same for
 // HTTP and the library.
 
-#include "base/text/chars.h"
-
 #include <cstddef>
 #include <string_view>
 
@@ -13,10 +11,5 @@ inline constexpr std::size_t text_max = std::size_t{16} << 10;       // of the q
 inline constexpr std::size_t arguments_max = std::size_t{64} << 10;  // compact
 inline constexpr std::size_t schema_max = std::size_t{32} << 10;
 inline constexpr std::string_view tool_pattern = "[A-Za-z0-9_.:/-]{1,128}";
-
-[[nodiscard]] inline bool is_tool(std::string_view name) {
-    constexpr std::size_t bytes_max = 128;
-    return !name.empty() && name.size() <= bytes_max && is_made_of(name, "_.:/-");
-}
 
 }  // namespace dormouse::wire::asked

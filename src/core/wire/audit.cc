@@ -115,11 +115,16 @@ std::optional<std::string> audit_line(SessionId const& session, Event const& eve
     return std::visit(LineOf{session, event}, event.body);
 }
 
-std::string trimmed_line(AuditTrim const& trim, Time at, Actor const& by) {
+json::Writer begin_audit_line(std::string_view type, Time at, Actor const& by) {
     json::Writer out;
-    out.begin_object().member("type", trimmed).member("at", to_ms(at)).key("by").begin_object();
-    out.member("type", text(by.type)).member("name", by.name);
-    write_all(rows<AuditTrim>, out.end_object(), trim, {});
+    out.begin_object().member("type", type).member("at", to_ms(at)).key("by").begin_object();
+    out.member("type", text(by.type)).member("name", by.name).end_object();
+    return out;
+}
+
+std::string trimmed_line(AuditTrim const& trim, Time at, Actor const& by) {
+    json::Writer out = begin_audit_line(trimmed, at, by);
+    write_all(rows<AuditTrim>, out, trim, {});
     return out.end_object().take();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Audit lines of events: who decided, settled or claimed what, and when.
 
+#include "json/json.h"
 #include "wire/journal/record.h"
 
 #include <optional>
@@ -13,6 +14,11 @@ namespace dormouse::wire {
 // this type are not audited.
 [[nodiscard]] std::optional<std::string> audit_line(SessionId const& session,
                                                     session::Event const& event);
+
+// Begins the line of a change that no event records: {"type","at","by":{"type","name"}. The caller
+// adds members and ends the object.
+[[nodiscard]] json::Writer begin_audit_line(std::string_view type, Time at,
+                                            session::Actor const& by);
 
 // The removed beginning of the audit log: `lines` lines up to line `through`, which had `hash`.
 struct AuditTrim {

@@ -2,6 +2,7 @@
 
 #include "base/text/chars.h"
 #include "base/text/cut.h"
+#include "base/text/iso_time.h"
 #include "base/text/text.h"
 #include "http/objects/card_page.h"
 #include "http/objects/plain_files.h"
@@ -67,18 +68,10 @@ std::string title_text(std::string_view text) {
     return cut_with_mark(text, most);
 }
 
-std::string utc_text(Time at) {
-    std::time_t const seconds = to_ms(at) / 1000;
-    std::tm parts{};
-    gmtime_r(&seconds, &parts);
-    std::array<char, 64> out{};
-    return {out.data(), std::strftime(out.data(), out.size(), "%Y-%m-%d %H:%M UTC", &parts)};
-}
-
 std::string time_html(Time at, Time now) {
     std::int64_t const ms = to_ms(at) - to_ms(now);
     std::string const words = ms >= 0 ? "in " + distance(ms) : distance(-ms) + " ago";
-    return utc_text(at) + " <span class=\"dim\">(" + words + ")</span>";
+    return utc_minute(at) + " <span class=\"dim\">(" + words + ")</span>";
 }
 
 HttpReply html_reply(int status, std::string_view title, std::string_view body,

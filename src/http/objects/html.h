@@ -14,8 +14,6 @@ namespace dormouse::http {
 // Returns the first line of a text, for a title; at most 80 bytes and `…`.
 [[nodiscard]] std::string title_text(std::string_view text);
 
-// Formats a time as "2026-11-22 14:01 UTC".
-[[nodiscard]] std::string utc_text(Time at);
 // The same as HTML, with the distance from `now`: "(in 5 h)", "(3 min ago)".
 [[nodiscard]] std::string time_html(Time at, Time now);
 

@@ -1,5 +1,6 @@
 #include "http/resources/api.h"
 
+#include "base/text/split.h"
 #include "base/text/text.h"
 #include "base/trace.h"
 #include "http/objects/body.h"
@@ -55,16 +56,6 @@ std::string text_of(Route const& route) {
     return out.empty() ? "/" : out;
 }
 
-std::vector<std::string_view> words(std::string_view text) {
-    std::vector<std::string_view> out;
-    while (!text.empty()) {
-        std::size_t const end = std::min(text.find(' '), text.size());
-        if (end > 0) out.push_back(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return out;
-}
-
 bool has_node(std::vector<port::NodeRow> const& nodes, Epoch epoch) {
     return std::ranges::find(nodes, epoch, &port::NodeRow::epoch) != nodes.end();
 }
@@ -75,7 +66,7 @@ std::optional<Error> refuse_query(HttpRequest const& request, Route const& route
     if (request.query.size() > parameters_max)
         return bad_value("?",
                          "must have at most " + std::to_string(parameters_max) + " parameters");
-    auto const known = words(route.query);
+    auto const known = split_list(route.query, ' ');
     bool const others = std::ranges::find(known, "*") != known.end();
     std::set<std::string_view> earlier;
     for (auto const& [name, value] : request.query) {

@@ -1,6 +1,7 @@
 #include "http/transport/proxies.h"
 
 #include "base/text/cut.h"
+#include "base/text/split.h"
 #include "base/text/text.h"
 
 #include <algorithm>
@@ -24,12 +25,8 @@ std::vector<std::string_view> list_of(HttpRequest const& request, std::string_vi
     std::vector<std::string_view> out;
     for (auto const& [header, value] : request.headers) {
         if (header != name) continue;
-        std::string_view rest = value;
-        while (!rest.empty()) {
-            auto const end = std::min(rest.find(','), rest.size());
-            if (auto const one = trimmed(rest.substr(0, end)); !one.empty()) out.push_back(one);
-            rest.remove_prefix(std::min(end + 1, rest.size()));
-        }
+        auto const parts = split_list(value, ',');
+        out.insert(out.end(), parts.begin(), parts.end());
     }
     return out;
 }

@@ -1,5 +1,7 @@
 #include "http/transport/response.h"
 
+#include "base/text/append.h"
+
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/status.hpp>
 
@@ -12,12 +14,6 @@ namespace dormouse::http {
 namespace {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
-
-void append_number(std::string& out, std::uint64_t number) {
-    std::array<char, 20> digits{};
-    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-    out.append(digits.data(), end);
-}
 
 void append_two_digits(std::string& out, unsigned number, char then) {
     out += static_cast<char>('0' + number / 10);

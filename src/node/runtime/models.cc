@@ -10,6 +10,7 @@
 #include "model/providers/ollama.h"
 #include "model/providers/openai_chat.h"
 #include "model/providers/openai_responses.h"
+#include "session/parts.h"
 
 #include <algorithm>
 #include <map>
@@ -27,12 +28,6 @@ std::string lines_of(Json const& parts) {
         out += part["text"].string_or("");
     });
     return out;
-}
-
-Json text_part(std::string_view text) {
-    json::Writer out;
-    out.begin_array().begin_object().member("type", "text").member("text", text);
-    return out.end_object().end_array().json();
 }
 
 Json failure(std::string_view text) {
@@ -171,7 +166,7 @@ Result<agent::Question> apply(agent::Question question, ModelQuestion const& cha
     }
     for (std::size_t i = messages.size(); i < changed.messages.size(); ++i) {
         session::ViewMessage& added = messages.emplace_back();
-        added.parts = text_part(changed.messages[i].text);
+        added.parts = session::text_parts(changed.messages[i].text);
     }
     question.instructions = changed.instructions;
     auto tools = std::make_shared<agent::ToolDeclarations>();

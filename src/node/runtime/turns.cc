@@ -2,6 +2,7 @@
 
 #include "json/json.h"
 #include "runtime/models.h"
+#include "session/parts.h"
 
 #include <algorithm>
 #include <ranges>
@@ -51,12 +52,6 @@ TurnDecision decision_of(TurnInterceptor const& one, TurnInfo const& turn) {
     }
 }
 
-Json message_of(std::string const& text) {
-    json::Writer out;
-    out.begin_array().begin_object().member("type", "text").member("text", text);
-    return out.end_object().end_array().json();
-}
-
 // Asks in the order of the turn's terms: also in a process with other settings, the interceptors
 // are those with which the turn began.
 session::TurnOutcome ask_before(Interceptors const& all, port::TurnRequest const& request) {
@@ -78,7 +73,7 @@ session::TurnOutcome ask_before(Interceptors const& all, port::TurnRequest const
         if (!added.empty() && !context.empty()) context += "\n\n";
         context += added;
     }
-    if (!context.empty()) out.context = message_of(context);
+    if (!context.empty()) out.context = session::text_parts(context);
     return out;
 }
 

@@ -1,5 +1,6 @@
 #include "acp_agent/agent.h"
 
+#include "base/text/iso_time.h"
 #include "base/url.h"
 #include "cli/client/fault.h"
 
@@ -26,14 +27,7 @@ std::string sessions_of(std::string const& project) {
 }
 
 // Returns ISO 8601 in UTC, as editors expect it.
-std::string instant_text(std::int64_t ms) {
-    auto const time = static_cast<std::time_t>(ms / 1000);
-    std::tm parts{};
-    gmtime_r(&time, &parts);
-    std::string out(32, '\0');
-    out.resize(std::strftime(out.data(), out.size(), "%Y-%m-%dT%H:%M:%SZ", &parts));
-    return out;
-}
+std::string instant_text(std::int64_t ms) { return iso_time(from_ms(ms)).substr(0, 19) + "Z"; }
 
 std::string folder_of(json::View session) {
     return session["cwd"].string_or(session["labels"]["cwd"].string_or("/"));

@@ -29,15 +29,4 @@ Json tool_result(ToolText const& result, std::string const& task) {
     return out.end_object().json();
 }
 
-std::string utc_text(std::int64_t ms) {
-    std::time_t const seconds = static_cast<std::time_t>(ms / 1'000);
-    std::tm parts{};
-    gmtime_r(&seconds, &parts);
-    std::array<char, 40> day{};
-    std::string out(day.data(),
-                    std::strftime(day.data(), day.size(), "%Y-%m-%dT%H:%M:%S.", &parts));
-    std::string const rest = std::to_string(1'000 + ms % 1'000);
-    return out + rest.substr(1) + "Z";
-}
-
 }  // namespace dormouse::mcp

@@ -16,7 +16,4 @@ namespace dormouse::mcp {
 // empty: to none.
 [[nodiscard]] Json tool_result(ToolText const& result, std::string const& task = {});
 
-// "2026-11-26T13:09:10.000Z", as RFC 3339 writes it.
-[[nodiscard]] std::string utc_text(std::int64_t ms);
-
 }  // namespace dormouse::mcp

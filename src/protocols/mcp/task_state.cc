@@ -1,5 +1,6 @@
 #include "mcp/task_state.h"
 
+#include "base/text/iso_time.h"
 #include "mcp/questions.h"
 #include "mcp/results.h"
 
@@ -68,8 +69,8 @@ void write_task(json::Writer& out, json::View call, Era era, Elicits const& elic
     auto const status = status_of(call, era, elicits);
     out.member("taskId", call["id"].string_or("")).member("status", word_of(status));
     out.member("statusMessage", message_of(call, status));
-    out.member("createdAt", utc_text(created_ms(call)));
-    out.member("lastUpdatedAt", utc_text(updated_ms(call)));
+    out.member("createdAt", iso_time(from_ms(created_ms(call))));
+    out.member("lastUpdatedAt", iso_time(from_ms(updated_ms(call))));
     auto const deadline = call["timeout"].integer();
     auto const ttl = deadline ? std::optional(*deadline - created_ms(call)) : std::nullopt;
     out.member(stateless ? "ttlMs" : "ttl", ttl);

@@ -1,5 +1,6 @@
 #include "oidc/flow.h"
 
+#include "base/text/base64url.h"
 #include "oidc/keys.h"
 
 #include "base/text/text.h"

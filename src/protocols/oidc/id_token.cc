@@ -1,6 +1,7 @@
 #include "oidc/id_token.h"
 
 #include "base/crypto/sha256.h"
+#include "base/text/base64url.h"
 #include "base/text/text.h"
 
 #include <algorithm>

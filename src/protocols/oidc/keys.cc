@@ -1,5 +1,6 @@
 #include "oidc/keys.h"
 
+#include "base/text/base64url.h"
 #include "base/text/text.h"
 
 #include <algorithm>
@@ -40,15 +41,6 @@ std::optional<Key> read_key(json::View key) {
 }
 
 }  // namespace
-
-std::optional<std::string> parse_base64url(std::string_view text) {
-    if (text.find_first_of("+/=") != std::string_view::npos) return std::nullopt;
-    std::string out(text);
-    std::ranges::replace(out, '-', '+');
-    std::ranges::replace(out, '_', '/');
-    out.append((4 - out.size() % 4) % 4, '=');
-    return parse_base64(out);
-}
 
 std::expected<Keys, std::string> parse_keys(std::string_view text) {
     auto const json = json::check(text);

@@ -26,7 +26,4 @@ inline constexpr std::size_t keys_max = 100;
 // The error says what is wrong: "is not JSON".
 [[nodiscard]] std::expected<Keys, std::string> parse_keys(std::string_view text);
 
-// The bytes of base64url without padding (RFC 7515); nullopt: any other form.
-[[nodiscard]] std::optional<std::string> parse_base64url(std::string_view text);
-
 }  // namespace dormouse::oidc

@@ -1,6 +1,7 @@
 #include "webhook/notification.h"
 
 #include "base/text/cut.h"
+#include "base/text/iso_time.h"
 #include "base/text/text.h"
 #include "json/json.h"
 #include "webhook/outgoing.h"
@@ -25,12 +26,6 @@ constexpr std::array<Line, 4> headlines{
      {"reminded", "Still waiting"}}};
 
 }  // namespace
-
-std::string utc_minute(Time at) {
-    std::string out = iso_time(at).substr(0, 16);
-    out[10] = ' ';
-    return out + " UTC";
-}
 
 std::string headline(Notification const& it) {
     if (!it.outcome.empty()) return it.outcome;

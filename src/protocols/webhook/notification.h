@@ -46,7 +46,4 @@ inline constexpr std::size_t arguments_shown = 1'000;
 // nullopt: it is not such JSON; release 0.1 stored what Slack gets.
 [[nodiscard]] std::optional<Notification> read_notification(std::string_view text);
 
-// "2026-11-22 14:01 UTC"
-[[nodiscard]] std::string utc_minute(Time at);
-
 }  // namespace dormouse::webhook

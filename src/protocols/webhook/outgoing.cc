@@ -2,6 +2,7 @@
 
 #include "base/crypto/sha256.h"
 #include "base/text/cut.h"
+#include "base/text/iso_time.h"
 #include "base/text/text.h"
 #include "json/json.h"
 #include "webhook/kinds/kinds.h"
@@ -302,19 +303,6 @@ private:
 constexpr std::string_view kind_words[] = {"call", "event", "notice", "program"};
 
 }  // namespace
-
-std::string iso_time(Time at) {
-    auto const day = std::chrono::floor<std::chrono::days>(at);
-    std::chrono::year_month_day const date(day);
-    auto const ms = (at - day).count();
-    std::array<char, 40> text{};
-    std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
-                  static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                  static_cast<unsigned>(date.day()), static_cast<int>(ms / 3'600'000),
-                  static_cast<int>(ms / 60'000 % 60), static_cast<int>(ms / 1'000 % 60),
-                  static_cast<int>(ms % 1'000));
-    return text.data();
-}
 
 std::string write_letter(Letter const& letter) {
     json::Writer out;

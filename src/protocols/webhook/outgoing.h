@@ -84,7 +84,4 @@ struct DeliveryId {
 [[nodiscard]] std::string delivery_text(port::OutboxRow const& row);
 [[nodiscard]] std::optional<DeliveryId> parse_delivery(std::string_view text);
 
-// "2026-11-22T08:00:00.000Z"
-[[nodiscard]] std::string iso_time(Time at);
-
 }  // namespace dormouse::webhook

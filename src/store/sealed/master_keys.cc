@@ -1,6 +1,7 @@
 #include "store/sealed/master_keys.h"
 
 #include "base/crypto/sha256.h"
+#include "base/text/cut.h"
 #include "base/text/text.h"
 
 #include <algorithm>
@@ -22,13 +23,6 @@ std::optional<MasterKeys::Key> key_of(std::string_view text) {
     auto const bytes = parse_base64(text);
     if (!bytes || bytes->size() != std::tuple_size_v<Aes256Key>) return std::nullopt;
     return MasterKeys::Key{hex(derived(*bytes, "id")).substr(0, 16), derived(*bytes, "wrap")};
-}
-
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view blanks = " \t\r\n";
-    auto const begin = text.find_first_not_of(blanks);
-    if (begin == std::string_view::npos) return {};
-    return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "mcp_client/requests/sampling.h"
 
 #include "base/text/cut.h"
+#include "session/parts.h"
 
 #include <vector>
 
@@ -50,12 +51,6 @@ std::expected<std::vector<Said>, std::string> read_messages(json::View messages)
     return out;
 }
 
-Json parts_of(std::string const& text) {
-    json::Writer out;
-    out.begin_array().begin_object().member("type", "text").member("text", text);
-    return out.end_object().end_array().json();
-}
-
 }  // namespace
 
 std::expected<Question, std::string> read_sample(json::View params) {
@@ -86,7 +81,7 @@ agent::Question model_question(Question const& question) {
         session::ViewMessage message;
         using Role = session::ViewMessage::Role;
         message.role = one["user"].boolean_or(true) ? Role::user : Role::assistant;
-        message.parts = parts_of(one["text"].string_or(""));
+        message.parts = session::text_parts(one["text"].string_or(""));
         out.view.messages.push_back(std::move(message));
     });
     return out;

@@ -1,6 +1,7 @@
 #include "mcp_client/sign_in/authorization.h"
 
 #include "base/text/cut.h"
+#include "base/text/split.h"
 #include "base/text/text.h"
 #include "base/url.h"
 
@@ -29,16 +30,6 @@ std::string parameter(std::string_view header, std::string_view name) {
 bool is_safe(std::string const& address) {
     auto const url = parse_url(address);
     return address.size() <= address_bytes_max && url && (url->secure || url->is_loopback());
-}
-
-std::vector<std::string_view> words(std::string_view text) {
-    std::vector<std::string_view> out;
-    while (!text.empty()) {
-        auto const end = std::min(text.find(' '), text.size());
-        if (end > 0) out.push_back(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return out;
 }
 
 // A request to the token endpoint, as this client says who it is.
@@ -210,7 +201,7 @@ bool is_over(json::View answer) {
 std::string joined_scopes(std::string_view first, std::string_view second) {
     std::vector<std::string_view> out;
     for (auto const text : {first, second})
-        for (auto const word : words(text))
+        for (auto const word : split_list(text, ' '))
             if (std::ranges::find(out, word) == out.end()) out.push_back(word);
     std::string joined;
     for (auto const word : out) joined += (joined.empty() ? "" : " ") + std::string(word);

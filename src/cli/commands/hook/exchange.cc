@@ -1,6 +1,7 @@
 #include "cli/commands/hook/exchange.h"
 
 #include "base/text/chars.h"
+#include "base/text/names.h"
 #include "base/text/text.h"
 #include "json/json.h"
 
@@ -10,11 +11,6 @@ namespace dormouse::cli {
 namespace {
 
 constexpr std::string_view before_tool_event = "PreToolUse";
-
-bool is_tool(std::string_view name) {
-    constexpr std::size_t bytes_max = 128;
-    return !name.empty() && name.size() <= bytes_max && is_made_of(name, "_.:/-");
-}
 
 // Claude Code, Codex and Gemini CLI.
 HookQuestion of_hook(json::View input) {
@@ -101,7 +97,7 @@ std::expected<HookQuestion, std::string> read_question(HookProgram const& progra
     HookQuestion question = is_plugin ? of_plugin(json::View(*json)) : of_hook(json::View(*json));
     if (!is_plugin && !is_known_event(program, question.event))
         return std::unexpected("hook_event_name must be " + std::string(program.event));
-    if (!is_tool(question.tool))
+    if (!is_tool_name(question.tool))
         return std::unexpected("the name of the tool must match [A-Za-z0-9_.:/-]{1,128}");
     if (json::View(question.input).kind() != json::Kind::object)
         return std::unexpected(std::string(is_plugin ? "request" : "tool_input") +

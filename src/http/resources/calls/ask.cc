@@ -1,8 +1,10 @@
+#include "base/text/names.h"
 #include "base/url.h"
 #include "http/resources/calls/call_fields.h"
 #include "http/resources/calls/handlers.h"
 #include "json/json.h"
 #include "json/schema/schema.h"
+#include "session/parts.h"
 #include "wire/asked.h"
 
 #include <algorithm>
@@ -29,7 +31,7 @@ PauseReason read_reason(Body& body) {
 CallSpec read_spec(Body& body) {
     CallSpec spec;
     spec.tool = body.string("tool").value_or(std::string(default_tool));
-    if (!wire::asked::is_tool(spec.tool))
+    if (!is_tool_name(spec.tool))
         body.refuse("tool", "must match " + std::string(wire::asked::tool_pattern));
     auto const arguments = body.object("arguments");
     spec.input = arguments ? json::compact(arguments->copy()) : Json::trusted("{}");
@@ -164,12 +166,6 @@ PauseTerms read_terms(Body& body) {
     return terms;
 }
 
-Json question_parts(std::string const& question) {
-    json::Writer out;
-    out.begin_array().begin_object().member("type", "text").member("text", question);
-    return out.end_object().end_array().json();
-}
-
 Result<Create> read_ask(ExchangePtr const& x) {
     Body body(json::View(x->body), ask_request);
     if (body.error()) return std::unexpected(*body.error());
@@ -181,7 +177,7 @@ Result<Create> read_ask(ExchangePtr const& x) {
         body.refuse("question", "must not be empty");
     if (body.error()) return std::unexpected(*body.error());
     ask.call.terms.may_pause = {ask.terms.reason};
-    ask.parts = question_parts(ask.terms.message);
+    ask.parts = session::text_parts(ask.terms.message);
     create.ask = std::move(ask);
     return create;
 }

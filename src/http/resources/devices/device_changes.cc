@@ -3,6 +3,7 @@
 #include "http/resources/shared_access.h"
 #include "http/resources/tokens/token_changes.h"
 #include "json/json.h"
+#include "wire/audit.h"
 
 #include <algorithm>
 
@@ -12,9 +13,7 @@ namespace {
 
 std::string audit_line(std::string_view type, Time at, session::Actor const& by,
                        port::DeviceRow const& row) {
-    json::Writer out;
-    out.begin_object().member("type", type).member("at", to_ms(at)).key("by").begin_object();
-    out.member("type", session::text(by.type)).member("name", by.name).end_object();
+    json::Writer out = wire::begin_audit_line(type, at, by);
     out.member("deviceID", row.id).member("tokenID", row.token).member("name", row.person);
     return out.member("label", row.label).end_object().take();
 }

@@ -3,6 +3,7 @@
 #include "http/resources/operations/handlers.h"
 #include "http/resources/operations/reload_fields.h"
 #include "json/json.h"
+#include "wire/audit.h"
 
 // POST /api/reload: reads the configuration again.
 namespace dormouse::http {
@@ -11,9 +12,7 @@ namespace {
 
 // The audit line: the caller and the number of changed settings. The log names the settings.
 std::string audit_line(ReloadReport const& report, session::Actor const& by, Time at) {
-    json::Writer out;
-    out.begin_object().member("type", "config_reloaded").member("at", to_ms(at)).key("by");
-    out.begin_object().member("type", session::text(by.type)).member("name", by.name).end_object();
+    json::Writer out = wire::begin_audit_line("config_reloaded", at, by);
     out.member("applied", std::uint64_t{report.applied.size()});
     out.member("needsRestart", std::uint64_t{report.needs_restart.size()});
     return out.end_object().take();

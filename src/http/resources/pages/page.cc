@@ -2,6 +2,7 @@
 
 #include "base/crypto/sha256.h"
 #include "base/enum_words.h"
+#include "base/text/iso_time.h"
 #include "base/text/markdown.h"
 #include "base/text/text.h"
 #include "http/objects/card_page.h"
@@ -47,7 +48,7 @@ std::string votes(wire::PauseView const& pause) {
         std::to_string(equal) + " of " + std::to_string(pause.terms.answer.need) + " have approved";
     for (Vote const& vote : pause.votes)
         out += (&vote == &pause.votes.front() ? ": " : ", ") + who(vote.by) +
-               (vote.approved ? "" : " denied") + " at " + utc_text(vote.at);
+               (vote.approved ? "" : " denied") + " at " + utc_minute(vote.at);
     return row("Votes", shown(out));
 }
 
@@ -62,7 +63,7 @@ std::string outcome(wire::PauseView const& pause) {
     if (receipt.kind == SubmissionKind::decision) word = what.approved ? "Approved" : "Denied";
     bool const person = receipt.kind != SubmissionKind::expiry;
     std::string out = "<p><strong>" + word + (person ? " by " + shown(who(receipt.by)) : "") +
-                      " at " + utc_text(receipt.at) + ".</strong></p>\n";
+                      " at " + utc_minute(receipt.at) + ".</strong></p>\n";
     if (receipt.kind != what.kind) return out;
     if (!what.reason.empty()) out += block(what.reason);
     if (!what.arguments.is_null())
@@ -134,7 +135,7 @@ std::string why_no_form(wire::PauseView const& pause, Viewer const& viewer, Time
     PauseReason const reason = pause.terms.reason;
     std::string const holder = claimed_by_another(pause, viewer.by, now);
     if (!holder.empty())
-        return paragraph("Claimed by " + holder + " until " + utc_text(pause.claimed_until) +
+        return paragraph("Claimed by " + holder + " until " + utc_minute(pause.claimed_until) +
                          "; nobody else may answer until then.");
     if (!viewer.may_answer) return paragraph("You may view this, but not answer it.");
     if (std::ranges::find(pause.votes, viewer.by, &Vote::by) != pause.votes.end())

@@ -1,6 +1,7 @@
 #include "http/resources/pages/web_page.h"
 
 #include "base/text/cut.h"
+#include "base/text/split.h"
 #include "base/text/text.h"
 #include "base/url.h"
 #include "http/objects/etag.h"
@@ -58,10 +59,7 @@ bool is_refused(std::string_view parameters) {
 
 bool takes_brotli(std::string_view accepted) {
     bool any = false;
-    while (!accepted.empty()) {
-        auto const end = std::min(accepted.find(','), accepted.size());
-        std::string_view const one = accepted.substr(0, end);
-        accepted.remove_prefix(std::min(end + 1, accepted.size()));
+    for (std::string_view const one : split_list(accepted, ',')) {
         auto const name_end = std::min(one.find(';'), one.size());
         std::string const name = lower_case(trimmed(one.substr(0, name_end)));
         bool const refused = is_refused(one.substr(name_end));

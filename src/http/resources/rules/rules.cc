@@ -1,6 +1,7 @@
 #include "http/resources/rules/handlers.h"
 #include "http/resources/rules/rule_fields.h"
 #include "http/resources/shared_access.h"
+#include "wire/audit.h"
 
 #include <algorithm>
 
@@ -10,9 +11,7 @@ namespace dormouse::http {
 namespace {
 
 std::string audit_line(std::string_view type, Time at, Actor const& by, StandingRule const& rule) {
-    json::Writer out;
-    out.begin_object().member("type", type).member("at", to_ms(at)).key("by").begin_object();
-    out.member("type", session::text(by.type)).member("name", by.name).end_object();
+    json::Writer out = wire::begin_audit_line(type, at, by);
     out.member("rule", rule.id()).member("project", rule.project).member("gate", rule.gate);
     return out.member("tool", rule.tool).member("of", rule.by.name).end_object().take();
 }

@@ -5,6 +5,7 @@
 #include "base/text/text.h"
 #include "json/json.h"
 #include "json/schema/schema.h"
+#include "session/parts.h"
 
 #include <algorithm>
 
@@ -38,9 +39,7 @@ std::string description_of(Asked const& call) {
 Json prompt_parts(Asked const& call) {
     json::Writer request;
     request.begin_object().member("tool", call.tool).member("input", call.arguments).end_object();
-    json::Writer out;
-    out.begin_array().begin_object().member("type", "text").member("text", request.text());
-    return out.end_object().end_array().json();
+    return session::text_parts(request.text());
 }
 
 std::optional<Error> refuse_arguments(std::optional<Json> const& schema, Asked const& call) {

@@ -34,16 +34,6 @@ using Copies = runner::ArtifactCopies;
 // So often the original may change between a read of it and the append of the fork.
 constexpr int fork_reads_max = 64;
 
-void answer_created(Api& api, ExchangePtr const& x, SessionId session) {
-    x->params[0] = session.text();
-    api.services().runner.read_lane(session, [x](Result<std::shared_ptr<runner::Lane>> lane) {
-        if (!lane) return x->fail(gone_since(lane.error()));
-        State const& state = (*lane)->state();
-        x->json(201, session_object(state),
-                {{"ETag", etag(state)}, {"Location", "/api/sessions/" + state.id.text()}});
-    });
-}
-
 void draft_fork(Api& api, ExchangePtr const& x, int reads);
 void create_fork(Api& api, ExchangePtr const& x, Create create, int reads);
 
@@ -66,7 +56,8 @@ void create_fork(Api& api, ExchangePtr const& x, Create create, int reads) {
     auto const kept = std::make_shared<Create const>(create);
     api.services().runner.create(std::move(create), x->asker(),
                                  [&api, x, reads, kept](Result<runner::Created> created) {
-                                     if (created) return answer_created(api, x, created->session);
+                                     if (created)
+                                         return answer_with_session(api, x, created->session, 201);
                                      if (created.error().code != Code::precondition_failed)
                                          return x->fail(created.error());
                                      create_again(api, x, *kept, reads);

@@ -7,6 +7,10 @@
 namespace dormouse::http {
 
 // session.cc
+// Answers with the session and its ETag; 201: also with its Location.
+void answer_session(ExchangePtr const& x, int status, session::State const& state);
+// The same with what the session is now, after a command was accepted.
+void answer_with_session(Api& api, ExchangePtr const& x, SessionId session, int status);
 // Returns true for an external agent, which works in a folder.
 [[nodiscard]] bool works_in_folders(Api& api, std::string const& agent);
 // Checks create.cwd and create.agent. Stores the folder in the session of an external agent, so

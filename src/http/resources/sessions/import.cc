@@ -1,4 +1,5 @@
 #include "base/text/chars.h"
+#include "base/text/names.h"
 #include "http/objects/etag.h"
 #include "http/objects/objects.h"
 #include "http/resources/rights.h"
@@ -123,10 +124,6 @@ private:
     std::vector<std::pair<Seq, Artifact>> files_;
 };
 
-bool is_project(std::string_view text) {
-    return !text.empty() && text.size() <= 64 && is_made_of(text, "_-.");
-}
-
 void read_messages(Body& body, Transcript& into) {
     if (body.error()) return;
     body.array("messages")->elements([&](json::View each) {
@@ -150,7 +147,7 @@ Result<Imported> read_import(ExchangePtr const& x) {
     create.title = body.string_or_empty("title");
     out.source = body.string("source");
     out.cwd = body.string("cwd");
-    if (!is_project(create.project))
+    if (!is_short_name(create.project))
         body.refuse(bad_value("{project}", "must match [A-Za-z0-9_.-]{1,64}"));
     Transcript transcript;
     transcript.begin();
@@ -185,14 +182,7 @@ void make_imported(Api& api, ExchangePtr const& x, Imported what) {
         std::move(what.create), x->asker(), [&api, x](Result<runner::Created> created) {
             if (!created) return x->fail(created.error());
             bool const again = created->answer.outcome == Answer::Outcome::duplicate;
-            api.services().runner.read_lane(
-                created->session, [x, again](Result<std::shared_ptr<runner::Lane>> lane) {
-                    if (!lane) return x->fail(gone_since(lane.error()));
-                    State const& state = (*lane)->state();
-                    x->json(
-                        again ? 200 : 201, session_object(state),
-                        {{"ETag", etag(state)}, {"Location", "/api/sessions/" + state.id.text()}});
-                });
+            answer_with_session(api, x, created->session, again ? 200 : 201);
         });
 }
 

@@ -1,3 +1,4 @@
+#include "base/text/names.h"
 #include "http/objects/etag.h"
 #include "http/objects/objects.h"
 #include "http/resources/placed.h"
@@ -20,25 +21,6 @@ std::optional<SessionId> session_in_path(ExchangePtr const& x) {
     auto const id = SessionId::parse(x->params[0]);
     if (!id) x->fail(not_found());
     return id;
-}
-
-bool is_name(std::string_view text) {
-    return !text.empty() && text.size() <= 64 && is_made_of(text, "_-.");
-}
-
-void answer_session(ExchangePtr const& x, int status, State const& state) {
-    std::vector<std::pair<std::string, std::string>> headers{{"ETag", etag(state)}};
-    if (status == 201) headers.emplace_back("Location", "/api/sessions/" + state.id.text());
-    x->json(status, session_object(state), std::move(headers));
-}
-
-// Answers with the current session after a command was accepted.
-void answer_with_session(Api& api, ExchangePtr const& x, SessionId session, int status) {
-    api.services().runner.read_lane(session,
-                                    [x, status](Result<std::shared_ptr<runner::Lane>> lane) {
-                                        if (!lane) return x->fail(gone_since(lane.error()));
-                                        answer_session(x, status, (*lane)->state());
-                                    });
 }
 
 bool is_idle(State const& state) {
@@ -69,7 +51,7 @@ std::optional<Json> read_labels(Body& body) {
 // A session is found by its id first; an alias that looks like an id would be hidden.
 void check_alias(Body& body, std::string const& alias) {
     if (alias.empty()) return;
-    if (!is_name(alias)) body.refuse("alias", "must match [A-Za-z0-9_.-]{1,64}");
+    if (!is_short_name(alias)) body.refuse("alias", "must match [A-Za-z0-9_.-]{1,64}");
     if (alias.starts_with("ses_")) body.refuse("alias", "must not begin with ses_");
 }
 
@@ -82,7 +64,7 @@ Result<Create> read_create(ExchangePtr const& x) {
     create.title = body.string_or_empty("title");
     create.cwd = body.string_or_empty("cwd");
     create.labels = read_labels(body).value_or(Json());
-    if (!is_name(create.project))
+    if (!is_short_name(create.project))
         body.refuse(bad_value("{project}", "must match [A-Za-z0-9_.-]{1,64}"));
     check_alias(body, create.alias);
     if (auto const prompt = body.object("prompt")) {
@@ -113,6 +95,20 @@ void make_session(Api& api, ExchangePtr const& x, Duration wait, Create create) 
 }
 
 }  // namespace
+
+void answer_session(ExchangePtr const& x, int status, State const& state) {
+    std::vector<std::pair<std::string, std::string>> headers{{"ETag", etag(state)}};
+    if (status == 201) headers.emplace_back("Location", "/api/sessions/" + state.id.text());
+    x->json(status, session_object(state), std::move(headers));
+}
+
+void answer_with_session(Api& api, ExchangePtr const& x, SessionId session, int status) {
+    api.services().runner.read_lane(session,
+                                    [x, status](Result<std::shared_ptr<runner::Lane>> lane) {
+                                        if (!lane) return x->fail(gone_since(lane.error()));
+                                        answer_session(x, status, (*lane)->state());
+                                    });
+}
 
 bool works_in_folders(Api& api, std::string const& agent) {
     auto const folder = api.services().catalogue.folder(agent, "");

@@ -2,6 +2,7 @@
 #include "http/resources/tasks/handlers.h"
 
 #include "json/json.h"
+#include "session/parts.h"
 
 // Background tasks (requirements D1 to D9): what the tools can do, for people and programs.
 namespace dormouse::http {
@@ -42,12 +43,6 @@ void ask_task(Api& api, ExchangePtr const& x, SessionId session, TaskAsk ask, in
                                       if (!answer) return x->fail(answer.error());
                                       answer_task(api, x, session, answer->task, status);
                                   });
-}
-
-Json text_parts(std::string const& text) {
-    json::Writer out;
-    out.begin_array().begin_object().member("type", "text").member("text", text);
-    return out.end_object().end_array().json();
 }
 
 Result<TaskAsk> read_start(ExchangePtr const& x) {

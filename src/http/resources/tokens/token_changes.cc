@@ -1,10 +1,12 @@
 #include "http/resources/tokens/token_changes.h"
 
 #include "base/text/chars.h"
+#include "base/text/names.h"
 #include "base/text/text.h"
 #include "http/objects/body.h"
 #include "http/resources/shared_access.h"
 #include "json/json.h"
+#include "wire/audit.h"
 
 #include <algorithm>
 
@@ -12,14 +14,8 @@ namespace dormouse::http {
 
 namespace {
 
-bool is_name(std::string_view text, std::string_view also) {
-    return !text.empty() && text.size() <= 64 && is_made_of(text, also);
-}
-
 std::string audit_line(ChangeNote const& note, Time at, port::TokenRow const& row) {
-    json::Writer out;
-    out.begin_object().member("type", note.type).member("at", to_ms(at)).key("by").begin_object();
-    out.member("type", session::text(note.by.type)).member("name", note.by.name).end_object();
+    json::Writer out = wire::begin_audit_line(note.type, at, note.by);
     out.member("tokenID", row.id).member("kind", row.kind).member("name", row.name);
     out.member("role", row.role);
     if (!note.issuer.empty()) out.member("issuer", note.issuer).member("subject", note.subject);
@@ -32,7 +28,7 @@ std::vector<std::string> read_names(Body& body, std::string_view field, std::str
     if (!list) return out;
     list->elements([&](json::View one) {
         auto name = one.string().value_or("");
-        if (!is_name(name, also)) body.refuse(field, "must be names: [A-Za-z0-9_.-]{1,64}");
+        if (!is_short_name(name, also)) body.refuse(field, "must be names: [A-Za-z0-9_.-]{1,64}");
         if (std::ranges::find(out, name) == out.end()) out.push_back(std::move(name));
     });
     if (list->size() == 0) body.refuse(field, "must not be empty; leave it out for the default");
@@ -105,7 +101,7 @@ void drop_expired(Api& api) {
         change_tokens(api, {"token_expired", {}}, {.drop = id}, [](Result<void> const&) {});
 }
 
-bool is_token_name(std::string_view text) { return is_name(text, "_.-@"); }
+bool is_token_name(std::string_view text) { return is_short_name(text, "_.-@"); }
 
 port::TokenRow read_token(Api& api, Body& body) {
     port::TokenRow row;

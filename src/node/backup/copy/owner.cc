@@ -3,6 +3,7 @@
 #include "backup/copy/piece.h"
 #include "backup/copy/read_copy.h"
 #include "backup/files.h"
+#include "base/text/iso_time.h"
 #include "base/text/text.h"
 #include "json/json.h"
 
@@ -88,7 +89,7 @@ Result<void> Owner::take(Depot& depot, Time now) {
     if (*holder && (*holder)->directory != *id)
         return fail(Code::wrong_state,
                     target_ + " has the copy of another data directory, whose server started at " +
-                        time_text((*holder)->since) +
+                        iso_time((*holder)->since) +
                         ": name a place of its own for each server. If that one never copies there "
                         "again, remove " +
                         owner_name + " there");
@@ -102,7 +103,7 @@ Result<void> Owner::check(Depot& depot) const {
     if (!holder) return std::unexpected(holder.error());
     if (!*holder || (*holder)->start == start_) return {};
     return fail(Code::wrong_state,
-                "another server copies to " + target_ + " since " + time_text((*holder)->since) +
+                "another server copies to " + target_ + " since " + iso_time((*holder)->since) +
                     ", from a copy of this data directory: stop one of the two, or name another "
                     "place and remove copy.id in its data directory; then restart this server");
 }

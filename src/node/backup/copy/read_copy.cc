@@ -2,6 +2,7 @@
 
 #include "backup/files.h"
 #include "backup/restoring.h"
+#include "base/text/iso_time.h"
 #include "base/text/text.h"
 #include "store/sqlite/snapshot.h"
 
@@ -138,20 +139,6 @@ Result<void> write_database(Depot& depot, Sealing const& sealing, CopyState cons
 
 }  // namespace
 
-std::string time_text(Time time) {
-    auto const day = std::chrono::floor<std::chrono::days>(time);
-    std::chrono::year_month_day const date(day);
-    std::chrono::hh_mm_ss const clock(time - day);
-    std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
-                  static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                  static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()),
-                  static_cast<int>(clock.minutes().count()),
-                  static_cast<int>(clock.seconds().count()),
-                  static_cast<int>(clock.subseconds().count()));
-    return text.data();
-}
-
 bool is_copy(std::filesystem::path const& directory) {
     std::error_code error;
     return std::filesystem::exists(directory / copy_index_name, error);
@@ -171,7 +158,7 @@ Result<CopyState> check_copy(Depot& depot, Sealing const& sealing, std::optional
     if (best) return check_generation(depot, sealing, best->id, at);
     if (!first) return fail(Code::not_found, "the copy holds no complete state yet");
     return fail(Code::not_found,
-                "the copy holds no state of that time: its first one is of " + time_text(*first));
+                "the copy holds no state of that time: its first one is of " + iso_time(*first));
 }
 
 Result<void> restore_copy(Depot& depot, Sealing const& sealing, CopyState const& state,

@@ -20,9 +20,6 @@ struct CopyState {
     std::uint64_t feed = 0;
     std::uint64_t bytes = 0;  // of the database
 };
-
-// RFC 3339, in UTC: 2026-11-22T08:00:00.000Z.
-[[nodiscard]] std::string time_text(Time time);
 // Returns true if the directory has a continuous copy, and not a backup.
 [[nodiscard]] bool is_copy(std::filesystem::path const& directory);
 // Reads the newest state that is not newer than `at`. Errors: not_found if there is none; internal

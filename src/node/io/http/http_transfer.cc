@@ -3,6 +3,7 @@
 #include "base/address.h"
 #include "base/check.h"
 #include "base/text/chars.h"
+#include "base/text/names.h"
 #include "base/text/text.h"
 #include "io/http/http_transfers.h"
 
@@ -24,10 +25,6 @@ namespace {
 
 constexpr std::size_t head_max = 64U << 10U;
 
-bool is_token(std::string_view text) {
-    return !text.empty() && is_made_of(text, "!#$%&'*+-.^_`|~");
-}
-
 bool one_line(std::string_view text) {
     return text.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
 }
@@ -44,9 +41,9 @@ std::optional<HttpFailure> refuse(port::HttpRequest const& request) {
     if (!request.url.starts_with("http://") && !request.url.starts_with("https://"))
         return bad("the URL must begin with http:// or https://");
     if (!one_line(request.url)) return bad("the URL contains a line break");
-    if (!is_token(request.method)) return bad("the method is invalid");
+    if (!is_http_token(request.method)) return bad("the method is invalid");
     for (port::HttpHeader const& header : request.headers) {
-        if (!is_token(header.name)) return bad("a header name is invalid");
+        if (!is_http_token(header.name)) return bad("a header name is invalid");
         if (!one_line(header.value)) return bad("the header " + header.name + " has a line break");
     }
     return std::nullopt;

@@ -1,8 +1,10 @@
+#include "base/text/names.h"
 #include "base/url.h"
 #include "json/json.h"
 #include "json/schema/schema.h"
 #include "runner/read/read_history.h"
 #include "runtime/engine/engine.h"
+#include "session/parts.h"
 #include "tool/adapter.h"
 #include "wire/asked.h"
 
@@ -52,7 +54,7 @@ Result<void> check(Question const& question) {
     if (question.text.size() > wire::asked::text_max) return refuse("text must be at most 16 KiB");
     if (std::ranges::find(kinds, question.kind) == kinds.end())
         return refuse("kind must be approval, user_input or tool_result");
-    if (!wire::asked::is_tool(question.tool))
+    if (!is_tool_name(question.tool))
         return refuse("tool must match " + std::string(wire::asked::tool_pattern));
     bool const object = question.arguments.is_null() || question.arguments.text().starts_with('{');
     if (!object || !json::check(question.arguments.text()))
@@ -81,10 +83,8 @@ session::Create command_of(Question const& question) {
     terms.continuation = session::Continuation::tool_response;
     terms.message = question.text;
     terms.schema = question.schema;
-    json::Writer parts;
-    parts.begin_array().begin_object().member("type", "text").member("text", question.text);
     create.ask = session::Create::Ask{spec_of(question), std::move(terms),
-                                      parts.end_object().end_array().json()};
+                                      session::text_parts(question.text)};
     return create;
 }
 

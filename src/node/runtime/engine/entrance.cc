@@ -1,6 +1,7 @@
 #include "runtime/engine/entrance.h"
 
 #include "base/text/chars.h"
+#include "base/text/names.h"
 #include "base/text/text.h"
 #include "json/json.h"
 #include "session/limits.h"
@@ -16,11 +17,6 @@ namespace dormouse::runtime {
 namespace {
 
 constexpr std::size_t title_max = 1'000;
-
-// Characters that a path of the HTTP interface can contain.
-bool is_name(std::string_view text) {
-    return !text.empty() && text.size() <= 64 && is_made_of(text, "_-.");
-}
 
 bool is_json(Json const& value) { return json::check(value.text()).has_value(); }
 
@@ -38,7 +34,7 @@ Result<void> check_prompt(std::string_view text) {
 }
 
 Result<void> check(NewSession const& session) {
-    if (!is_name(session.project))
+    if (!is_short_name(session.project))
         return fail(Code::bad_value, "project must match [A-Za-z0-9_.-]{1,64}");
     if (session.title.size() > title_max)
         return fail(Code::bad_value, "title must be at most 1000 bytes");

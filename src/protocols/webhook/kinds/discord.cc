@@ -1,6 +1,7 @@
 // Discord: an incoming webhook. With ?wait=true the answer is the message, whose id changes it
 // later. Texts of agents and tools mention nobody; Markdown in them is escaped.
 #include "base/text/cut.h"
+#include "base/text/iso_time.h"
 #include "webhook/kinds/kinds.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "webhook/kinds/email.h"
 
 #include "base/text/cut.h"
+#include "base/text/iso_time.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 

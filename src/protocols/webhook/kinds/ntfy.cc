@@ -1,6 +1,7 @@
 // ntfy: a message to a topic, published as JSON at the root of its server. A message with the
 // sequence id of an earlier one replaces it (ntfy 2.16; older servers show both).
 #include "base/text/cut.h"
+#include "base/text/iso_time.h"
 #include "webhook/kinds/kinds.h"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 // blocks and buttons and can be changed (chat.update). Texts of agents and tools are plain_text or
 // preformatted, so that no markup and no mention of theirs has an effect.
 #include "base/text/cut.h"
+#include "base/text/iso_time.h"
 #include "webhook/kinds/kinds.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Microsoft Teams: an incoming webhook of a workflow or a connector, which takes an Adaptive Card.
 // The text of a RichTextBlock has no markup.
+#include "base/text/iso_time.h"
 #include "webhook/kinds/kinds.h"
 
 namespace dormouse::webhook {

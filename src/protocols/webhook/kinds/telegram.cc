@@ -1,6 +1,7 @@
 // Telegram: a bot's message to a chat (sendMessage), changed by editMessageText. Without a
 // parse_mode no text has markup.
 #include "base/text/cut.h"
+#include "base/text/iso_time.h"
 #include "webhook/kinds/kinds.h"
 
 #include <algorithm>

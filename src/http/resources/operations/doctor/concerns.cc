@@ -1,5 +1,6 @@
 #include "http/resources/operations/doctor/concerns.h"
 
+#include "base/text/counted.h"
 #include "base/url.h"
 #include "http/resources/operations/doctor/database.h"
 
@@ -21,10 +22,6 @@ constexpr std::uint64_t files_percent_max = 80;
 constexpr std::size_t receivers_shown = 5;
 
 using Concerns = std::vector<Concern>;
-
-std::string counted(std::uint64_t count, std::string const& what) {
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 // "3 days", "5 hours" or "4 minutes".
 std::string span_text(Duration time) {

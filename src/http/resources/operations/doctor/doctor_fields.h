@@ -200,7 +200,7 @@ struct DoctorAnswer {
 template <Findings FoundByKind::* Kind> std::vector<Finding> const& shown(DoctorAnswer const& all) {
     return (all.found.get().*Kind).shown;
 }
-template <Findings FoundByKind::* Kind> std::uint64_t counted(DoctorAnswer const& all) {
+template <Findings FoundByKind::* Kind> std::uint64_t found_of_kind(DoctorAnswer const& all) {
     return (all.found.get().*Kind).count;
 }
 
@@ -229,12 +229,12 @@ inline constexpr auto rows<DoctorAnswer> = object(
     field("mcpServers", &DoctorAnswer::mcp_servers, "The MCP servers that agents use."),
     field("concerns", &DoctorAnswer::concerns,
           "Conditions to check before they become problems; in the first answer."),
-    nested("counts", "Number of each.", field("stuck", counted<&FoundByKind::stuck>),
-           field("blocked", counted<&FoundByKind::blocked>),
-           field("inDoubt", counted<&FoundByKind::in_doubt>),
-           field("orphaned", counted<&FoundByKind::orphaned>),
-           field("unreadable", counted<&FoundByKind::unreadable>),
-           field("notAsking", counted<&FoundByKind::not_asking>)),
+    nested("counts", "Number of each.", field("stuck", found_of_kind<&FoundByKind::stuck>),
+           field("blocked", found_of_kind<&FoundByKind::blocked>),
+           field("inDoubt", found_of_kind<&FoundByKind::in_doubt>),
+           field("orphaned", found_of_kind<&FoundByKind::orphaned>),
+           field("unreadable", found_of_kind<&FoundByKind::unreadable>),
+           field("notAsking", found_of_kind<&FoundByKind::not_asking>)),
     field("lookedAt", &DoctorAnswer::looked_at, "Sessions that were read for this answer."),
     field("next", &DoctorAnswer::next, "The cursor for the rest; null: all were read."),
     field("cut", &DoctorAnswer::cut,

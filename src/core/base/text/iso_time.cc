@@ -1,10 +1,12 @@
-#include "acp/iso_time.h"
+#include "base/text/iso_time.h"
 
 #include "base/text/chars.h"
 
+#include <array>
 #include <charconv>
+#include <cstdio>
 
-namespace dormouse::acp {
+namespace dormouse {
 
 namespace {
 
@@ -50,6 +52,26 @@ std::optional<int> offset_of(std::string_view text) {
 
 }  // namespace
 
+std::string iso_time(Time at) {
+    auto const day = std::chrono::floor<std::chrono::days>(at);
+    std::chrono::year_month_day const date(day);
+    std::chrono::hh_mm_ss const clock(at - day);
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
+                  static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                  static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()),
+                  static_cast<int>(clock.minutes().count()),
+                  static_cast<int>(clock.seconds().count()),
+                  static_cast<int>(clock.subseconds().count()));
+    return text.data();
+}
+
+std::string utc_minute(Time at) {
+    std::string out = iso_time(at).substr(0, 16);
+    out[10] = ' ';
+    return out + " UTC";
+}
+
 std::optional<Time> parse_iso_time(std::string_view text) {
     int year = 0;
     int month = 0;
@@ -71,4 +93,4 @@ std::optional<Time> parse_iso_time(std::string_view text) {
            std::chrono::minutes(minute - *offset) + std::chrono::seconds(second) + Duration(ms);
 }
 
-}  // namespace dormouse::acp
+}  // namespace dormouse

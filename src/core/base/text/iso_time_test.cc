@@ -1,8 +1,8 @@
-#include "acp/iso_time.h"
+#include "base/text/iso_time.h"
 
 #include <gtest/gtest.h>
 
-namespace dormouse::acp {
+namespace dormouse {
 namespace {
 
 TEST(IsoTime, ValidTimes_AreParsed) {
@@ -22,5 +22,11 @@ TEST(IsoTime, InvalidTimes_AreRejected) {
         EXPECT_EQ(parse_iso_time(text), std::nullopt) << text;
 }
 
+TEST(IsoTime, Text_IsUtcWithMilliseconds) {
+    EXPECT_EQ(iso_time(from_ms(1'795'290'000'007)), "2026-11-21T19:40:00.007Z");
+    EXPECT_EQ(iso_time(from_ms(0)), "1970-01-01T00:00:00.000Z");
+    EXPECT_EQ(utc_minute(from_ms(1'795'290'059'007)), "2026-11-21 19:40 UTC");
+}
+
 }  // namespace
-}  // namespace dormouse::acp
+}  // namespace dormouse

@@ -1,0 +1,19 @@
+#include "base/text/split.h"
+
+#include "base/text/cut.h"
+
+#include <algorithm>
+
+namespace dormouse {
+
+std::vector<std::string_view> split_list(std::string_view text, char separator) {
+    std::vector<std::string_view> out;
+    while (!text.empty()) {
+        auto const end = std::min(text.find(separator), text.size());
+        if (auto const one = trimmed(text.substr(0, end)); !one.empty()) out.push_back(one);
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return out;
+}
+
+}  // namespace dormouse
