@@ -31,15 +31,10 @@ Reply call_of(ViewMessage const& message) {
     return reply;
 }
 
-std::string plain(Json const& value) {
-    auto const text = json::View(value).string();
-    return text ? *text : std::string(value.text());
-}
-
 std::string result_text(ViewCall const& call) {
     std::string const what = call.tool + " " + std::string(call.input.text());
     if (call.error) return "The call " + what + " failed: " + call.error_text;
-    return "The result of " + what + " is: " + plain(call.output);
+    return "The result of " + what + " is: " + json::View(call.output).plain();
 }
 
 }  // namespace

@@ -101,11 +101,6 @@ std::vector<ModelCall> calls_for(std::string_view text) {
     return {};
 }
 
-std::string plain(json::View value) {
-    auto text = value.string();
-    return text ? *text : std::string(value.raw());
-}
-
 std::string text_of(Json const& parts) {
     std::string text;
     json::View(parts).elements([&](json::View part) { text += part["text"].string_or(""); });
@@ -126,10 +121,10 @@ std::string line_for(ViewCall const& call) {
     std::string line = call.tool;
     bool first = true;
     json::View(call.input).members([&](std::string_view, json::View value) {
-        if (std::exchange(first, false)) line += " " + plain(value);
+        if (std::exchange(first, false)) line += " " + value.plain();
     });
     if (call.error) return line + " failed: " + call.error_text;
-    return line + ": " + plain(json::View(call.output));
+    return line + ": " + json::View(call.output).plain();
 }
 
 std::int64_t tokens(std::size_t characters) {

@@ -16,12 +16,6 @@ namespace {
 
 json::View const nothing(std::string_view{});
 
-std::string plain(Json const& value) {
-    json::View const view(value);
-    auto text = view.string();
-    return text ? std::move(*text) : std::string(view.raw());
-}
-
 std::string part_text(json::View part) {
     std::string const type = part["type"].string_or("text");
     if (type == "text" || type == "reasoning") return part["text"].string_or("");
@@ -43,7 +37,7 @@ std::string encoded(std::string const& mime, std::string const& bytes) {
 }  // namespace
 
 std::string outcome_text(ViewCall const& call) {
-    if (!call.error) return plain(call.output);
+    if (!call.error) return json::View(call.output).plain();
     std::string const word(text(*call.error));
     std::string_view why = call.error_text;
     // Denials already begin with the word: "denied: nobody answered in time".

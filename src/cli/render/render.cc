@@ -219,8 +219,7 @@ std::string clock_text(std::int64_t at_ms) {
 
 std::string plain(json::View value) {
     if (!value.exists() || value.is_null()) return "-";
-    if (auto text = value.string()) return *text;
-    return std::string(value.raw());
+    return value.plain();
 }
 
 }  // namespace dormouse::cli

@@ -55,6 +55,8 @@ public:
 
     // Return the value, or `fallback` if it is absent, null or of another kind.
     [[nodiscard]] std::string string_or(std::string_view fallback) const;
+    // A string's text; other values as JSON.
+    [[nodiscard]] std::string plain() const;
     [[nodiscard]] std::int64_t integer_or(std::int64_t fallback) const;
     [[nodiscard]] bool boolean_or(bool fallback) const;
 

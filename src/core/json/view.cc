@@ -271,6 +271,11 @@ View View::at_pointer(std::string_view pointer) const {
     return here;
 }
 
+std::string View::plain() const {
+    auto text = string();
+    return text ? *std::move(text) : std::string(raw());
+}
+
 std::string View::string_or(std::string_view fallback) const {
     auto text = string();
     return text ? std::move(*text) : std::string(fallback);

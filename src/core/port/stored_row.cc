@@ -80,4 +80,17 @@ std::vector<std::string> names_of(std::string_view lines) {
     return out;
 }
 
+std::string lines_of(std::vector<std::string> const& names) {
+    std::string out;
+    for (auto const& name : names) out += name + "\n";
+    return out;
+}
+
+std::int64_t statuses_of(PendingFilter const& filter) {
+    constexpr std::int64_t all_statuses = (1 << 5) - 1;
+    std::int64_t set = 0;
+    for (auto const status : filter.statuses) set |= std::int64_t{1} << static_cast<int>(status);
+    return set == 0 ? all_statuses : set;
+}
+
 }  // namespace dormouse::port

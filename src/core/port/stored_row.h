@@ -40,6 +40,13 @@ inline constexpr std::size_t key_size_max = 64;
 [[nodiscard]] Bits128 bits_of(std::string_view bytes);
 // Each name ends with a line break.
 [[nodiscard]] std::vector<std::string> names_of(std::string_view lines);
+[[nodiscard]] std::string lines_of(std::vector<std::string> const& names);
+// The bytes of Bits128 or Sha256, as long as it lives.
+[[nodiscard]] std::string_view bytes_of(auto const& bits) {
+    return {reinterpret_cast<char const*>(bits.data()), bits.size()};
+}
+// The statuses of a filter as a set of bits; all for none.
+[[nodiscard]] std::int64_t statuses_of(PendingFilter const& filter);
 
 // A row of a query: integer(i) of NULL is 0, maybe_integer(i) of NULL is nullopt.
 template <class Row>

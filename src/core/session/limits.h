@@ -39,7 +39,6 @@ inline constexpr std::ptrdiff_t outcomes_together_max = 20;  // of calls, report
 inline constexpr std::size_t tasks_running_max = 8;          // of one session; the others wait
 inline constexpr std::uint32_t task_depth_max = 8;           // nesting of tasks
 inline constexpr std::size_t task_result_bytes_max = std::size_t{128} << 10;
-inline constexpr Duration task_block_max{600'000};
 inline constexpr std::uint32_t model_failures_max = 5;  // in a row, in one step
 inline constexpr std::uint32_t tool_attempts_max = 5;
 inline constexpr std::uint64_t seq_max = (std::uint64_t{1} << 24) - 1;

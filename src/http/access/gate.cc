@@ -1,6 +1,7 @@
 #include "http/access/gate.h"
 
 #include "base/text/append.h"
+#include "base/text/split.h"
 #include "base/text/text.h"
 #include "base/url.h"
 
@@ -90,12 +91,11 @@ Gate::Gate(GateOptions options, port::Clock const& clock)
       tests_(clock, tests_at_once, test_window) {
     for (Token& token : options_.tokens) tokens_.add_built_in(token.name, token.secret);
     options_.tokens.clear();  // their digests suffice from here on
-    for (std::string& host : options_.allowed_hosts) host = lower_case(host);
+    options_.allowed_hosts = lower_cased(std::move(options_.allowed_hosts));
 }
 
 void Gate::apply(GateOptions next) {
-    options_.allowed_hosts = std::move(next.allowed_hosts);
-    for (std::string& host : options_.allowed_hosts) host = lower_case(host);
+    options_.allowed_hosts = lower_cased(std::move(next.allowed_hosts));
     options_.allowed_origins = std::move(next.allowed_origins);
     options_.programs = std::move(next.programs);
     std::uint32_t const failures = next.failed_auth_per_address_per_s;

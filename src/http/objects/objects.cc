@@ -155,6 +155,5 @@ std::string task_object(State const& parent, wire::TaskView const& task) {
 std::string receipt_object(Receipt const& receipt, std::optional<wire::Consumed> const& consumed) {
     return object_text(ReceiptSource{receipt, consumed});
 }
-void write_actor(json::Writer& out, Actor const& actor) { write_value(out, actor); }
 
 }  // namespace dormouse::http

@@ -26,15 +26,6 @@ using wire::message_object;
                                         session::Event const& event, Time now);
 using wire::tool_part_object;
 
-// Members that are null when there is nothing to say.
-[[nodiscard]] inline std::optional<std::string> text_or_null(std::string const& text) {
-    return text.empty() ? std::nullopt : std::optional(text);
-}
-[[nodiscard]] inline std::optional<std::int64_t> ms_or_null(std::optional<Time> const& time) {
-    return time ? std::optional(to_ms(*time)) : std::nullopt;
-}
-void write_actor(json::Writer& out, session::Actor const& actor);  // the object {"type","name"}
-
 // The status of a PendingCall: open, claimed, or how it ended.
 enum class CallState : std::uint8_t {
     waiting,

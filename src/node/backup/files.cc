@@ -24,12 +24,7 @@ Result<io::Fd> create_file(std::filesystem::path const& path, bool exclusive) {
 }
 
 Result<void> write_all(int fd, std::string_view bytes, std::filesystem::path const& path) {
-    while (!bytes.empty()) {
-        auto const count = ::write(fd, bytes.data(), bytes.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return refused(path, errno);
-        bytes.remove_prefix(static_cast<std::size_t>(count));
-    }
+    if (!io::write_whole(fd, bytes)) return refused(path, errno);
     return {};
 }
 

@@ -30,104 +30,121 @@ struct Sample {
     Lines lines;
 };
 
+constexpr char const* model_section =
+    "[[model]]\nid = \"m\"\nkind = \"openai-chat\"\nmodel = \"gpt\"\n";
+constexpr char const* tool_section =
+    "[[tool]]\nname = \"t\"\nkind = \"http\"\nurl = \"http://x/y\"\n";
+constexpr char const* scripted_section = "[[model]]\nid = \"a\"\nkind = \"scripted\"\n";
+constexpr char const* agent_section = "[[agent]]\nid = \"a\"\nmodel = \"m\"\n";
+constexpr char const* mail_and_user =
+    "[email]\nserver = \"127.0.0.1:25\"\nfrom = \"d@x.org\"\n"
+    "[[user]]\nname = \"a\"\nemail = \"a@x.org\"\n";
+constexpr char const* user_section = "[[user]]\nname = \"ann\"\nemail = \"ann@x.org\"\n";
+constexpr char const* oidc_section =
+    "[oidc]\nissuer = \"https://x.org\"\nclient_id = \"me\"\n"
+    "roles = { g = \"read\" }\n";
+
+// What a sample is of: a section, or some of its keys.
+std::string_view subject_of(Key const& key) {
+    if (key.section == "budget") return key.section;
+    if (key.kind == Kind::price || key.name == "currency") return "cost";
+    return key.name == "oidc_subject" ? key.name : key.section;
+}
+
+struct SampleRow {
+    std::string_view subject;
+    std::string_view only;  // the beginning of Key::only; empty: any
+    std::vector<char const*> before;
+    char const* title;
+    Lines lines;
+};
+
+// The first row that fits is the sample of a key.
+std::vector<SampleRow> const samples{
+    {"project", "", {}, "[[project]]", {{"id", "\"p\""}}},
+    {"budget",
+     "",
+     {model_section, agent_section},
+     "[[budget]]",
+     {{"per", "\"turn\""}, {"tokens", "5"}, {"cost", "1"}, {"timeout", "\"1h\""}}},
+    {"cost",
+     "",
+     {model_section},
+     "[[model]]",
+     {{"id", "\"n\""}, {"kind", "\"scripted\""}, {"input_price", "1"}, {"output_price", "2"}}},
+    {"model",
+     "",
+     {},
+     "[[model]]",
+     {{"id", "\"m\""}, {"kind", "\"openai-chat\""}, {"model", "\"gpt\""}}},
+    {"agent", "acp", {}, "[[agent]]", {{"id", "\"a\""}, {"acp", "[\"node\"]"}}},
+    {"agent",
+     "",
+     {model_section, scripted_section},
+     "[[agent]]",
+     {{"id", "\"a\""}, {"model", "\"m\""}}},
+    {"tool",
+     "command",
+     {},
+     "[[tool]]",
+     {{"name", "\"t\""}, {"kind", "\"command\""}, {"command", "[\"node\"]"}}},
+    {"tool",
+     "",
+     {},
+     "[[tool]]",
+     {{"name", "\"t\""}, {"kind", "\"http\""}, {"url", "\"http://x/y\""}}},
+    {"mcp",
+     "url",
+     {},
+     "[[mcp]]",
+     {{"name", "\"s\""},
+      {"url", "\"http://x/y\""},
+      {"issuer", "\"https://i.example\""},
+      {"client_id", "\"c\""},
+      {"client_secret_env", "\"KEY\""}}},
+    {"mcp", "", {}, "[[mcp]]", {{"name", "\"s\""}, {"command", "[\"node\"]"}}},
+    {"tool.poll",
+     "",
+     {tool_section},
+     "[tool.poll]",
+     {{"url", "\"http://x/{input.n}\""}, {"done", "\"/done\""}}},
+    {"tool.validator", "", {tool_section}, "[tool.validator]", {{"command", "[\"node\"]"}}},
+    {"gate", "", {tool_section}, "[[gate]]", {{"tools", "[\"t\"]"}, {"ask", "\"Go?\""}}},
+    {"source",
+     "",
+     {},
+     "[[source]]",
+     {{"id", "\"s\""}, {"kind", "\"hmac\""}, {"secrets_env", "[\"KEY\"]"}}},
+    {"webhook",
+     "",
+     {},
+     "[[webhook]]",
+     {{"url", "\"https://x/y\""}, {"secret_env", "\"KEY\""}, {"events", "[\"expired\"]"}}},
+    {"notify", "command", {}, "[[notify]]", {{"kind", "\"command\""}, {"command", "[\"node\"]"}}},
+    {"notify",
+     "slack-bot",
+     {},
+     "[[notify]]",
+     {{"kind", "\"slack-bot\""}, {"token_env", "\"KEY\""}, {"channel", "\"5\""}}},
+    {"notify", "email", {mail_and_user}, "[[notify]]", {{"kind", "\"email\""}}},
+    {"email", "", {}, "[email]", {{"server", "\"127.0.0.1:25\""}, {"from", "\"d@example.org\""}}},
+    {"oidc_subject", "", {oidc_section}, "[[user]]", {{"name", "\"ann\""}}},
+    {"oidc",
+     "",
+     {user_section},
+     "[oidc]",
+     {{"issuer", "\"https://x.org\""}, {"client_id", "\"me\""}}},
+    {"user", "", {}, "[[user]]", {{"name", "\"ann\""}}},
+    {"notify", "", {}, "[[notify]]", {{"kind", "\"slack\""}, {"url_env", "\"KEY\""}}},
+};
+
 Sample sample(Key const& key) {
-    std::string const model = "[[model]]\nid = \"m\"\nkind = \"openai-chat\"\nmodel = \"gpt\"\n";
-    std::string const tool = "[[tool]]\nname = \"t\"\nkind = \"http\"\nurl = \"http://x/y\"\n";
-    if (key.section == "project") return {"", "[[project]]", {{"id", "\"p\""}}};
-    if (key.section == "budget") {
-        return {model + "[[agent]]\nid = \"a\"\nmodel = \"m\"\n",
-                "[[budget]]",
-                {{"per", "\"turn\""}, {"tokens", "5"}, {"cost", "1"}, {"timeout", "\"1h\""}}};
+    for (SampleRow const& row : samples) {
+        if (row.subject != subject_of(key) || !key.only.starts_with(row.only)) continue;
+        Sample out{"", row.title, row.lines};
+        for (char const* const text : row.before) out.before += text;
+        return out;
     }
-    if (key.kind == Kind::price || key.name == "currency") {
-        return {model,
-                "[[model]]",
-                {{"id", "\"n\""},
-                 {"kind", "\"scripted\""},
-                 {"input_price", "1"},
-                 {"output_price", "2"}}};
-    }
-    if (key.section == "model") {
-        return {
-            "", "[[model]]", {{"id", "\"m\""}, {"kind", "\"openai-chat\""}, {"model", "\"gpt\""}}};
-    }
-    if (key.section == "agent" && key.only == "acp")
-        return {"", "[[agent]]", {{"id", "\"a\""}, {"acp", "[\"node\"]"}}};
-    if (key.section == "agent") {
-        return {model + "[[model]]\nid = \"a\"\nkind = \"scripted\"\n",
-                "[[agent]]",
-                {{"id", "\"a\""}, {"model", "\"m\""}}};
-    }
-    if (key.section == "tool" && key.only == "command") {
-        return {"",
-                "[[tool]]",
-                {{"name", "\"t\""}, {"kind", "\"command\""}, {"command", "[\"node\"]"}}};
-    }
-    if (key.section == "tool") {
-        return {
-            "", "[[tool]]", {{"name", "\"t\""}, {"kind", "\"http\""}, {"url", "\"http://x/y\""}}};
-    }
-    if (key.section == "mcp" && key.only == "url")
-        return {"",
-                "[[mcp]]",
-                {{"name", "\"s\""},
-                 {"url", "\"http://x/y\""},
-                 {"issuer", "\"https://i.example\""},
-                 {"client_id", "\"c\""},
-                 {"client_secret_env", "\"KEY\""}}};
-    if (key.section == "mcp")
-        return {"", "[[mcp]]", {{"name", "\"s\""}, {"command", "[\"node\"]"}}};
-    if (key.section == "tool.poll") {
-        return {tool, "[tool.poll]", {{"url", "\"http://x/{input.n}\""}, {"done", "\"/done\""}}};
-    }
-    if (key.section == "tool.validator")
-        return {tool, "[tool.validator]", {{"command", "[\"node\"]"}}};
-    if (key.section == "gate") {
-        return {tool, "[[gate]]", {{"tools", "[\"t\"]"}, {"ask", "\"Go?\""}}};
-    }
-    if (key.section == "source") {
-        return {"",
-                "[[source]]",
-                {{"id", "\"s\""}, {"kind", "\"hmac\""}, {"secrets_env", "[\"KEY\"]"}}};
-    }
-    if (key.section == "webhook") {
-        return {
-            "",
-            "[[webhook]]",
-            {{"url", "\"https://x/y\""}, {"secret_env", "\"KEY\""}, {"events", "[\"expired\"]"}}};
-    }
-    if (key.section == "notify" && key.only == "command") {
-        return {"", "[[notify]]", {{"kind", "\"command\""}, {"command", "[\"node\"]"}}};
-    }
-    if (key.section == "notify" && key.only.starts_with("slack-bot")) {
-        return {"",
-                "[[notify]]",
-                {{"kind", "\"slack-bot\""}, {"token_env", "\"KEY\""}, {"channel", "\"5\""}}};
-    }
-    if (key.section == "notify" && key.only.starts_with("email")) {
-        return {
-            "[email]\nserver = \"127.0.0.1:25\"\nfrom = \"d@x.org\"\n"
-            "[[user]]\nname = \"a\"\nemail = \"a@x.org\"\n",
-            "[[notify]]",
-            {{"kind", "\"email\""}}};
-    }
-    if (key.section == "email") {
-        return {"", "[email]", {{"server", "\"127.0.0.1:25\""}, {"from", "\"d@example.org\""}}};
-    }
-    std::string const provider = "issuer = \"https://x.org\"\nclient_id = \"me\"\n";
-    if (key.name == "oidc_subject") {
-        return {"[oidc]\n" + provider + "roles = { g = \"read\" }\n",
-                "[[user]]",
-                {{"name", "\"ann\""}}};
-    }
-    if (key.section == "oidc") {
-        return {"[[user]]\nname = \"ann\"\nemail = \"ann@x.org\"\n",
-                "[oidc]",
-                {{"issuer", "\"https://x.org\""}, {"client_id", "\"me\""}}};
-    }
-    if (key.section == "user") return {"", "[[user]]", {{"name", "\"ann\""}}};
-    if (key.section == "notify")
-        return {"", "[[notify]]", {{"kind", "\"slack\""}, {"url_env", "\"KEY\""}}};
     return {"", heading(key.section), {}};
 }
 

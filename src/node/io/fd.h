@@ -2,6 +2,8 @@
 // Owner of a file descriptor.
 
 #include <unistd.h>
+#include <cerrno>
+#include <string_view>
 #include <utility>
 
 namespace dormouse::io {
@@ -26,5 +28,16 @@ public:
 private:
     int fd_;
 };
+
+// Writes all bytes, in several calls if necessary. False: errno is set, and a part may be written.
+[[nodiscard]] inline bool write_whole(int fd, std::string_view bytes) {
+    while (!bytes.empty()) {
+        ssize_t const put = ::write(fd, bytes.data(), bytes.size());
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
+        bytes.remove_prefix(static_cast<std::size_t>(put));
+    }
+    return true;
+}
 
 }  // namespace dormouse::io

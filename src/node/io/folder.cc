@@ -89,12 +89,7 @@ Result<void> write_beneath(std::string const& folder, std::string const& path,
     auto const file = open_beneath(folder, path, O_WRONLY | O_CREAT);
     if (!file) return std::unexpected(file.error());
     if (::ftruncate(file->get(), 0) != 0) return cannot("cannot write", path, errno);
-    while (!content.empty()) {
-        ssize_t const put = ::write(file->get(), content.data(), content.size());
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return cannot("cannot write", path, errno);
-        content.remove_prefix(static_cast<std::size_t>(put));
-    }
+    if (!write_whole(file->get(), content)) return cannot("cannot write", path, errno);
     return {};
 }
 

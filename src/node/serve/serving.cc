@@ -1,5 +1,6 @@
 #include "serve/serving.h"
 
+#include "base/text/split.h"
 #include "base/text/text.h"
 #include "base/url.h"
 #include "http/resources/devices/device_changes.h"
@@ -22,11 +23,6 @@ http::GateOptions with_own_address(http::GateOptions options) {
         options.allowed_hosts.push_back(own->authority());
     }
     return options;
-}
-
-std::vector<std::string> lower_cased(std::vector<std::string> texts) {
-    for (std::string& text : texts) text = lower_case(text);
-    return texts;
 }
 
 }  // namespace

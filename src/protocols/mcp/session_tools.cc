@@ -14,11 +14,6 @@ namespace {
 
 constexpr std::string_view unknown_code = "unknown_tool";
 
-std::string mcp_words(json::View value) {
-    auto const text = value.string();
-    return text ? *text : std::string(value.raw());
-}
-
 std::string task_path(std::string_view task, std::string_view what) {
     return "/api/tasks/" + percent_encode(task) + std::string(what);
 }
@@ -36,7 +31,7 @@ std::string task_words(json::View task) {
                " You will be notified when it has ended.";
     }
     if (auto const error = task["error"].string()) return "Task " + id + " failed: " + *error;
-    return mcp_words(task["result"]);
+    return task["result"].plain();
 }
 
 // The answer as text: `words` makes it.
@@ -64,7 +59,7 @@ std::string words_of_inbox(json::View list) {
     std::string out;
     list["items"].elements([&](json::View mail) {
         auto const from = mail["from"];
-        out += mcp_words(mail["number"]) + ". " + mail["id"].string_or("") + " from " +
+        out += mail["number"].plain() + ". " + mail["id"].string_or("") + " from " +
                from["alias"].string_or(from["sessionID"].string_or("a person")) + " (" +
                mail["status"].string_or("") + "): " + mail["text"].string_or("") + "\n";
     });

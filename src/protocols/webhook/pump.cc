@@ -1,6 +1,7 @@
 #include "webhook/pump.h"
 
 #include "base/address.h"
+#include "base/text/split.h"
 #include "base/text/text.h"
 #include "base/url.h"
 #include "webhook/signature.h"
@@ -24,11 +25,6 @@ constexpr std::uint32_t scan_limit = 4'096;     // due rows, without their bodie
 constexpr std::size_t remembered_max = 10'000;  // receivers
 constexpr std::size_t error_max = 300;
 constexpr Duration patience_max{36'000'000};  // the longest Retry-After that is respected
-
-std::vector<std::string> lower_cased(std::vector<std::string> texts) {
-    for (std::string& text : texts) text = lower_case(text);
-    return texts;
-}
 
 bool has(std::vector<std::string> const& names, std::string const& name) {
     return std::ranges::find(names, name) != names.end();

@@ -21,17 +21,6 @@ int open_folder(int at, char const* name, int more) {
     return ::openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | more);
 }
 
-// False: errno is set.
-bool write_all(int fd, std::string_view bytes) {
-    while (!bytes.empty()) {
-        ssize_t const put = ::write(fd, bytes.data(), bytes.size());
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return false;
-        bytes.remove_prefix(static_cast<std::size_t>(put));
-    }
-    return true;
-}
-
 }  // namespace
 
 std::string temporary_name(std::string const& name) { return "." + name + ".new"; }
@@ -96,7 +85,7 @@ Result<io::Fd> Folder::stage(File const& file) const {
         fd = io::Fd(::openat(fd_.get(), name.c_str(), flags, 0600));
     }
     if (!fd.open()) return refused(name, errno);
-    if (!write_all(fd.get(), file.second)) {
+    if (!io::write_whole(fd.get(), file.second)) {
         int const why = errno;
         (void)::unlinkat(fd_.get(), name.c_str(), 0);  // it may be what fills the disk
         return refused(file.first, why);

@@ -48,7 +48,6 @@ public:
 
 private:
     using Found = std::function<void(std::expected<Authorizer, std::string>)>;
-    using UrlDone = std::shared_ptr<port::Fn<void(std::expected<std::string, std::string>)>>;
     // The sign-in that began last.
     struct Begun {
         Authorizer at;

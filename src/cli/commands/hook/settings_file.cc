@@ -33,23 +33,13 @@ std::unexpected<Failure> cannot_write(std::string const& path, std::string const
     return failure(status::failed, "cannot write " + path + ": " + why);
 }
 
-bool write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        auto const count = ::write(fd, text.data(), text.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return false;
-        text.remove_prefix(static_cast<std::size_t>(count));
-    }
-    return ::fsync(fd) == 0;
-}
-
 // Writes beside `path` and renames. Removes what it wrote if it fails.
 Outcome<void> write_and_rename(std::string const& path, std::string const& text, ::mode_t mode) {
     std::string const next = path + ".dormouse-" + std::to_string(::getpid());
     io::Fd file(::open(next.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
     if (!file.open()) return cannot_write(path, std::strerror(errno));
-    bool const whole = ::fchmod(file.get(), mode) == 0 && write_all(file.get(), text) &&
-                       ::rename(next.c_str(), path.c_str()) == 0;
+    bool const whole = ::fchmod(file.get(), mode) == 0 && io::write_whole(file.get(), text) &&
+                       ::fsync(file.get()) == 0 && ::rename(next.c_str(), path.c_str()) == 0;
     if (whole) return {};
     std::string const why = std::strerror(errno);
     ::unlink(next.c_str());

@@ -1,6 +1,7 @@
 #include "base/text/split.h"
 
 #include "base/text/cut.h"
+#include "base/text/text.h"
 
 #include <algorithm>
 
@@ -14,6 +15,11 @@ std::vector<std::string_view> split_list(std::string_view text, char separator) 
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     return out;
+}
+
+std::vector<std::string> lower_cased(std::vector<std::string> texts) {
+    for (std::string& text : texts) text = lower_case(text);
+    return texts;
 }
 
 }  // namespace dormouse

@@ -117,12 +117,7 @@ std::string check_of_folder() {
 int file_with(std::string const& text) {
     int const fd = ::memfd_create("environment", MFD_CLOEXEC);
     if (fd < 0) return -1;
-    for (std::string_view rest = text; !rest.empty();) {
-        auto const put = ::write(fd, rest.data(), rest.size());
-        if (put < 0) return -1;
-        rest.remove_prefix(static_cast<std::size_t>(put));
-    }
-    return fd;
+    return write_whole(fd, text) ? fd : -1;
 }
 
 // Runs in the child. Returns only if it fails, with errno.

@@ -57,13 +57,7 @@ Fd write_order(port::ProcessSpec const& spec) {
     int const made = ::memfd_create("order", MFD_CLOEXEC);
     Fd out(made < 0 ? made : move_up(made));
     if (out.get() < 0) return out;
-    for (std::string_view rest = text; !rest.empty();) {
-        auto const put = ::write(out.get(), rest.data(), rest.size());
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return Fd();
-        rest.remove_prefix(static_cast<std::size_t>(put));
-    }
-    return out;
+    return write_whole(out.get(), text) ? std::move(out) : Fd();
 }
 
 // The guard searches its program in our PATH, and finds its libraries where we found ours.

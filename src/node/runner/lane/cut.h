@@ -10,11 +10,6 @@
 
 namespace dormouse::runner {
 
-// The lower limit for Keep::messages: the model sees up to a thousand messages.
-inline constexpr std::uint64_t kept_messages_min = 100;
-// The lower limit for Keep::bytes: a smaller journal cannot hold a turn with a tool's output.
-inline constexpr std::uint64_t kept_bytes_min = std::uint64_t{64} << 10;
-
 // The amount of a session's history that is kept. A limit that is not set does not apply.
 struct Keep {
     std::optional<std::uint64_t> messages = {};

@@ -12,19 +12,13 @@ namespace {
 using port::PendingFilter;
 using port::PendingListed;
 using port::PendingStatus;
+using port::statuses_of;
 
 constexpr auto number_max = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t all_statuses = (1 << 5) - 1;
 
 std::int64_t bounded(std::uint64_t number) {
     return static_cast<std::int64_t>(
         std::min<std::uint64_t>(number, static_cast<std::uint64_t>(number_max)));
-}
-
-std::int64_t statuses_of(PendingFilter const& filter) {
-    std::int64_t set = 0;
-    for (auto const status : filter.statuses) set |= std::int64_t{1} << static_cast<int>(status);
-    return set == 0 ? all_statuses : set;
 }
 
 // Adds parameters 1 to 6, which all lists of pending rows share.

@@ -1,7 +1,7 @@
 #pragma once
 // The stored form of values. Private to the writer's .cc files.
 
-#include "port/store_rows.h"
+#include "port/stored_row.h"
 
 #include <cstdint>
 #include <optional>
@@ -11,6 +11,9 @@
 
 namespace dormouse::store::postgres {
 
+using port::bytes_of;
+using port::lines_of;
+
 [[nodiscard]] constexpr std::int64_t signed_of(std::uint64_t number) {
     return static_cast<std::int64_t>(number);
 }
@@ -19,15 +22,6 @@ namespace dormouse::store::postgres {
 }
 [[nodiscard]] inline std::optional<std::int64_t> maybe_ms(std::optional<Time> const& time) {
     return time ? std::optional(to_ms(*time)) : std::nullopt;
-}
-[[nodiscard]] inline std::string_view bytes_of(auto const& bits) {
-    return {reinterpret_cast<char const*>(bits.data()), bits.size()};
-}
-// One name a line.
-[[nodiscard]] inline std::string lines_of(std::vector<std::string> const& names) {
-    std::string out;
-    for (auto const& name : names) out += name + "\n";
-    return out;
 }
 
 }  // namespace dormouse::store::postgres

@@ -18,15 +18,9 @@ using port::PendingFilter;
 using port::PendingListed;
 using port::PendingRow;
 using port::PendingStatus;
+using port::statuses_of;
 
 constexpr auto number_max = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t all_statuses = (1 << 5) - 1;
-
-std::int64_t statuses_of(PendingFilter const& filter) {
-    std::int64_t set = 0;
-    for (auto const status : filter.statuses) set |= std::int64_t{1} << static_cast<int>(status);
-    return set == 0 ? all_statuses : set;
-}
 
 // Binds parameters 1 to 6, which all lists of pending rows share.
 void bind_filter(Query& query, std::int64_t number, std::optional<PendingId> const& before,

@@ -1,5 +1,6 @@
 // Writes the rows of one append. writer.cc makes the append atomic.
 #include "base/check.h"
+#include "port/stored_row.h"
 #include "store/sqlite/schema/layout.h"
 #include "store/sqlite/schema/short_form.h"
 #include "store/sqlite/writer/writer.h"
@@ -9,16 +10,9 @@
 namespace dormouse::store::sqlite {
 
 using port::Append;
+using port::bytes_of;
 using port::PendingRow;
 using port::PendingStatus;
-
-namespace {
-
-std::string_view bytes_of(Bits128 const& bits) {
-    return {reinterpret_cast<char const*>(bits.data()), bits.size()};
-}
-
-}  // namespace
 
 Result<void> Writer::write(Append const& append, Known known, port::Stamp stamp) {
     if (append.row)

@@ -1,21 +1,11 @@
 // Tokens, devices and the audit.
+#include "port/stored_row.h"
 #include "store/sqlite/writer/writer.h"
 
 namespace dormouse::store::sqlite {
 
-namespace {
-
-std::string lines(std::vector<std::string> const& names) {
-    std::string out;
-    for (auto const& name : names) out += name + "\n";
-    return out;
-}
-
-std::string_view bytes_of(Sha256 const& digest) {
-    return {reinterpret_cast<char const*>(digest.data()), digest.size()};
-}
-
-}  // namespace
+using port::bytes_of;
+using port::lines_of;
 
 Result<void> Writer::write_audit(std::string const& line) {
     AuditPlace const next{auditing_.n + 1, port::chained(auditing_.hash, auditing_.n + 1, line)};
@@ -48,8 +38,8 @@ Result<void> Writer::write_tokens(port::TokenChange const& change) {
     }
     if (change.put) {
         auto const& row = *change.put;
-        std::string const projects = lines(row.projects);
-        std::string const agents = lines(row.agents);
+        std::string const projects = lines_of(row.projects);
+        std::string const agents = lines_of(row.agents);
         std::optional<std::int64_t> expires;
         if (row.expires) expires = to_ms(*row.expires);
         auto put = query(Write::put_token);
