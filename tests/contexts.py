@@ -192,6 +192,54 @@ class Forms(Cli):
         self.assertEqual((problem['code'], problem['exit']), ('unreachable', UNREACHABLE))
         self.assertIn('dormouse serve', problem['remedy'])
 
+    def test_commands_on_data_fail_as_json(self):
+        """Each names what it cannot use; `serve` also lists the mistakes of its configuration."""
+        folder = tempfile.TemporaryDirectory(prefix='dormouse-errors-')
+        self.addCleanup(folder.cleanup)
+        wrong = pathlib.Path(folder.name, 'wrong.toml')
+        wrong.write_text('[server]\nlisten = 1\n[nothing]\n')
+        server = Server('--store', 'sqlite')
+        self.addCleanup(server.clean)
+        none, used = str(pathlib.Path(folder.name, 'none')), ('--data', server.directory)
+        serve = ('serve', '--no-config', '--data', none)
+        database = ('--store', 'postgres://127.0.0.1:1/x')
+        for words, code in (
+            (('restore', none, '--data', none + '2'), 'not_found'),
+            (('restore', none, '--data', none + '2', '--key', none), 'not_found'),
+            (('restore', none, '--data', none + '2', '--at', 'noon'), 'bad_value'),
+            (('restore', b'\xff\x1b', '--data', none + '2'), 'not_found'),
+            (('verify', '--data', none), 'not_found'),
+            (('verify', *used), 'wrong_state'),
+            (('verify', '--backup', none), 'not_found'),
+            (('verify', '--backup', 's3://B'), 'bad_value'),
+            (('verify', '--archive', none), 'not_found'),
+            (('backup', none, '--data', none), 'not_found'),
+            (('backup', none, '--key', str(wrong), *used), 'bad_value'),
+            (('export', '--data', none), 'not_found'),
+            (('export', '--archive', none), 'not_found'),
+            (('import', '-', '--data', none + '3'), 'bad_value'),
+            (('archive', none, '--completed-after', '1s', *database), 'store_unavailable'),
+            (('compact', '--data', none), 'not_found'),
+            (('compact', '--store', 'sqlite'), 'bad_value'),
+            (('rekey', '--data', none, '--key-env', 'HOME'), 'not_found'),
+            (('upgrade', *database), 'store_unavailable'),
+            (('serve', '--config', str(wrong), '--data', none), 'bad_value'),
+            ((*serve, '--listen', 'nowhere'), 'bad_value'),
+            ((*serve, '--store', 'postgres://127.0.0.1:1/x'), 'store_unavailable'),
+            (('serve', '--no-config', *used), 'wrong_state'),
+            (('config', 'init', str(wrong)), 'bad_value'),
+            (('config', 'init', '/proc/none/x'), 'internal'),
+        ):
+            with self.subTest(words=words):
+                done = run(*words, '--json', env=environment())
+                problem = json.loads(done.stderr)
+                self.assertEqual((problem['code'], problem['exit']), (code, done.returncode))
+                self.assertGreater(done.returncode, 0)
+                self.assertTrue(problem['title'])
+                self.assertEqual('mistakes' in problem, str(wrong) in words and 'serve' in words)
+                self.assertEqual(done.stdout, '')
+                self.assertNotEqual(run(*words, env=environment()).stderr[:1], '{')
+
 
 if __name__ == '__main__':
     main()

@@ -48,12 +48,15 @@ namespace dormouse::app {
 
 namespace {
 
-int complain(Error const& error) { return app::complain("serve", error); }
+int complain(cli::ServeOptions const& options, Error const& error) {
+    return app::complain({"serve", options.json}, error);
+}
 
-int complain(std::string const& file, Mistakes const& mistakes) {
-    for (std::string const& mistake : mistakes) std::fprintf(stderr, "%s\n", mistake.c_str());
-    return complain({Code::bad_value, "nothing was started: correct " + file +
-                                          " (dormouse config check), or pass --no-config"});
+int complain(cli::ServeOptions const& options, Mistakes const& mistakes) {
+    return app::complain({"serve", options.json},
+                         {Code::bad_value, "nothing was started: correct " + options.config +
+                                               " (dormouse config check), or pass --no-config"},
+                         mistakes);
 }
 
 // The process: a node with the agents of the configuration, and HTTP on it.
@@ -143,8 +146,10 @@ public:
 
     // `listener` as for serve::Serving.
     int run(int listener) {
-        if (auto const url = serving_->listen(listener); !url) return complain(url.error());
-        if (auto listens = listen_for_metrics(); !listens) return complain(listens.error());
+        if (auto const url = serving_->listen(listener); !url)
+            return complain(options_, url.error());
+        if (auto listens = listen_for_metrics(); !listens)
+            return complain(options_, listens.error());
         io::Signals const signals(services_.loop, [this](int) { stop(0); }, [this] { hang_up(); });
         manager_.watch(services_.loop);
         // Sessions continue when the tools of MCP servers are known, or the servers have failed. A
@@ -482,8 +487,9 @@ struct Prepared {
 // The exit status of a process that does not start; the reason was printed.
 using Refused = std::unexpected<int>;
 
-template <class Value> Refused refused(Result<Value> const& wrong) {
-    return Refused(complain(wrong.error()));
+template <class Value>
+Refused refused(cli::ServeOptions const& options, Result<Value> const& wrong) {
+    return Refused(complain(options, wrong.error()));
 }
 
 // Fails if this configuration must not be served at its address.
@@ -498,9 +504,9 @@ Result<void> check_address(cli::ServeOptions const& options, config::Config cons
 std::expected<config::Config, int> read_config(cli::ServeOptions const& options,
                                                std::optional<io::InheritedSocket> const& socket) {
     auto config = load_config(options.config);
-    if (!config) return Refused(complain(options.config, config.error()));
+    if (!config) return Refused(complain(options, config.error()));
     if (auto applied = apply_flags(options, config->server, config->store); !applied)
-        return refused(applied);
+        return refused(options, applied);
     // Before the checks of an address that other machines reach.
     if (socket) config->server.listen = socket->address;
     return *std::move(config);
@@ -508,20 +514,20 @@ std::expected<config::Config, int> read_config(cli::ServeOptions const& options,
 
 std::expected<Prepared, int> prepare(cli::ServeOptions const& options) {
     auto socket = io::inherited_socket();
-    if (!socket) return refused(socket);
-    if (auto taken = io::take_credentials(); !taken) return refused(taken);
+    if (!socket) return refused(options, socket);
+    if (auto taken = io::take_credentials(); !taken) return refused(options, taken);
     auto config = read_config(options, *socket);
     if (!config) return Refused(config.error());
-    if (auto safe = check_address(options, *config); !safe) return refused(safe);
+    if (auto safe = check_address(options, *config); !safe) return refused(options, safe);
     auto tls = load_tls(*config);
-    if (!tls) return refused(tls);
+    if (!tls) return refused(options, tls);
     if (auto const mistakes = mistakes_in(*config); !mistakes.empty())
-        return Refused(complain(options.config, mistakes));
-    if (auto traces = check_telemetry(*config); !traces) return refused(traces);
+        return Refused(complain(options, mistakes));
+    if (auto traces = check_telemetry(*config); !traces) return refused(options, traces);
     auto indexes = make_indexes(config->store, options.data);
-    if (!indexes) return refused(indexes);
+    if (!indexes) return refused(options, indexes);
     auto copies = plan_copies(*config, options.data);
-    if (!copies) return refused(copies);
+    if (!copies) return refused(options, copies);
     return Prepared{*std::move(config), *std::move(socket), *std::move(tls), *std::move(indexes),
                     *std::move(copies)};
 }
@@ -560,16 +566,16 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     io::MemoryReserve reserve;  // first: what is created later may use it
     ServerServices services(config.limits);
     auto control = io::ClockControl::of_environment(services.loop, services.clock);
-    if (!control) return complain(control.error());
+    if (!control) return complain(options, control.error());
     services.clock_control = *std::move(control);
     auto node = node_name(config.store, options.data);
-    if (!node) return complain(node.error());
+    if (!node) return complain(options, node.error());
     auto opened = open_store(options, *prepared, *node, services.clock.now());
-    if (!opened) return complain(opened.error());
+    if (!opened) return complain(options, opened.error());
     auto secrets = load_secrets(options.data, config, *opened);
-    if (!secrets) return complain(secrets.error());
+    if (!secrets) return complain(options, secrets.error());
     if (auto kept = opened->shared ? keep_node_name(*node, options.data) : Result<void>(); !kept)
-        return complain(kept.error());
+        return complain(options, kept.error());
     auto& socket = prepared->socket;
     int const listener = socket ? socket->socket.release() : -1;
     std::string inherited = socket ? socket->address : std::string();

@@ -100,7 +100,7 @@ int conclude(cli::ArchiveOptions const& options, ArchiveReport const& report) {
 
 int archive_sessions(cli::ArchiveOptions const& options) {
     auto const report = run(options);
-    if (!report) return complain("archive", report.error());
+    if (!report) return complain({"archive", options.json}, report.error());
     return conclude(options, *report);
 }
 

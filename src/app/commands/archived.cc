@@ -222,12 +222,12 @@ std::expected<std::vector<std::string>, std::string> list_archived(cli::ArchiveP
 
 int verify_archive(cli::VerifyOptions const& options) {
     auto const keys = master_keys(options.key_env);
-    if (!keys) return complain("verify", keys.error());
+    if (!keys) return complain({"verify", options.json}, keys.error());
     auto const rebuilt =
         options.rebuild ? rebuild_indexes(options.archive) : Result<RebuiltIndexes>();
-    if (!rebuilt) return complain("verify", rebuilt.error());
+    if (!rebuilt) return complain({"verify", options.json}, rebuilt.error());
     auto const all = archive::survey(options.archive, *keys);
-    if (!all) return complain("verify", all.error());
+    if (!all) return complain({"verify", options.json}, all.error());
     Findings found{.sessions = 0, .what = all->findings};
     for (std::string const& one : rebuilt->lost) found.what.push_back(one);
     for (std::string const& one : rebuilt->made)
@@ -250,7 +250,7 @@ int verify_archive(cli::VerifyOptions const& options) {
 
 int export_archived(cli::ExportOptions const& options) {
     auto const printed = print_lines(options);
-    if (!printed) return complain("export", printed.error());
+    if (!printed) return complain({"export", options.json}, printed.error());
     std::fprintf(stderr, "exported %s\n", counted(*printed, "session").c_str());
     return 0;
 }

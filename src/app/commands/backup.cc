@@ -171,18 +171,18 @@ void print_restored(std::string const& data) {
 
 int restore_copy(cli::RestoreOptions const& options) {
     auto const at = time_of(options.at);
-    if (!at) return complain("restore", at.error());
+    if (!at) return complain({"restore", options.json}, at.error());
     auto const copy = open_copy(options.backup, options.key);
-    if (!copy) return complain("restore", copy.error());
+    if (!copy) return complain({"restore", options.json}, copy.error());
     auto const state = backup::check_copy(*copy->depot, copy->sealing, *at);
     if (!state && state.error().code == Code::internal)
-        return complain("restore",
+        return complain({"restore", options.json},
                         Error{Code::internal, "nothing was written, because the copy is damaged: " +
                                                   state.error().detail});
-    if (!state) return complain("restore", state.error());
+    if (!state) return complain({"restore", options.json}, state.error());
     auto const done = backup::restore_copy(*copy->depot, copy->sealing, *state, options.data,
                                            io::SystemClock().now());
-    if (!done) return complain("restore", done.error());
+    if (!done) return complain({"restore", options.json}, done.error());
     print_copy(*state, options.json);
     if (!options.json) print_restored(options.data);
     return 0;
@@ -190,9 +190,9 @@ int restore_copy(cli::RestoreOptions const& options) {
 
 int verify_copy(cli::VerifyOptions const& options) {
     auto const copy = open_copy(options.backup, options.key);
-    if (!copy) return complain("verify", copy.error());
+    if (!copy) return complain({"verify", options.json}, copy.error());
     auto const state = backup::check_copy(*copy->depot, copy->sealing, std::nullopt);
-    if (!state) return complain("verify", state.error());
+    if (!state) return complain({"verify", options.json}, state.error());
     print_copy(*state, options.json);
     return 0;
 }
@@ -201,7 +201,7 @@ int verify_copy(cli::VerifyOptions const& options) {
 
 int backup(cli::BackupOptions const& options) {
     auto const report = run_backup(options);
-    if (!report) return complain("backup", report.error());
+    if (!report) return complain({"backup", options.json}, report.error());
     print(options, *report);
     return 0;
 }
@@ -209,7 +209,7 @@ int backup(cli::BackupOptions const& options) {
 int verify_backup(cli::VerifyOptions const& options) {
     if (names_copy(options.backup)) return verify_copy(options);
     auto const checked = check(options.backup, options.key);
-    if (!checked) return complain("verify", checked.error());
+    if (!checked) return complain({"verify", options.json}, checked.error());
     options.json ? print_json(*checked) : print_text(*checked);
     return checked->findings.empty() ? 0 : 1;
 }
@@ -217,18 +217,19 @@ int verify_backup(cli::VerifyOptions const& options) {
 int restore(cli::RestoreOptions const& options) {
     if (names_copy(options.backup)) return restore_copy(options);
     if (!options.at.empty())
-        return complain("restore", Error{Code::bad_value,
-                                         "--at needs a continuous copy: a backup holds one state"});
+        return complain(
+            {"restore", options.json},
+            Error{Code::bad_value, "--at needs a continuous copy: a backup holds one state"});
     auto const checked = check(options.backup, options.key);
-    if (!checked) return complain("restore", checked.error());
+    if (!checked) return complain({"restore", options.json}, checked.error());
     if (!checked->findings.empty())
-        return complain("restore", Error{Code::internal,
-                                         "nothing was written, because the backup "
-                                         "is damaged: " +
-                                             checked->findings.front()});
+        return complain({"restore", options.json}, Error{Code::internal,
+                                                         "nothing was written, because the backup "
+                                                         "is damaged: " +
+                                                             checked->findings.front()});
     auto const done = backup::restore(options.backup, checked->manifest, checked->sealing,
                                       options.data, io::SystemClock().now());
-    if (!done) return complain("restore", done.error());
+    if (!done) return complain({"restore", options.json}, done.error());
     if (options.json) {
         print_json(*checked);
         return 0;

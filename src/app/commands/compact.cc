@@ -2,6 +2,7 @@
 #include "app/commands/programs.h"
 
 #include "app/parts/stores.h"
+#include "app/start/complain.h"
 #include "json/json.h"
 #include "runtime/stores.h"
 #include "store/sqlite/compact.h"
@@ -13,16 +14,14 @@ namespace dormouse::app {
 
 namespace {
 
-int refuse(Error const& error) {
-    std::fprintf(stderr, "dormouse compact: %s\n", error.detail.c_str());
-    return info(error.code).exit == 0 ? 1 : info(error.code).exit;
-}
-
 // PostgreSQL does it by itself.
-int explain_database(std::string const& url) {
-    if (auto right = check_store_flag({.url = url}); !right) return refuse(right.error());
+int explain_database(cli::CompactOptions const& options) {
+    std::string const& url = *options.store;
+    Command const self{"compact", options.json};
+    if (auto right = check_store_flag({.url = url}); !right) return complain(self, right.error());
     if (!runtime::is_database(url))
-        return refuse({Code::bad_value, "--store: name a postgres:// URL, or pass --data DIR"});
+        return complain(self,
+                        {Code::bad_value, "--store: name a postgres:// URL, or pass --data DIR"});
     std::puts(
         "nothing to do: PostgreSQL's autovacuum reuses the space; VACUUM FULL gives it back, "
         "with the servers stopped");
@@ -32,9 +31,9 @@ int explain_database(std::string const& url) {
 }  // namespace
 
 int compact(cli::CompactOptions const& options) {
-    if (options.store) return explain_database(*options.store);
+    if (options.store) return explain_database(options);
     auto const report = store::sqlite::compact(options.data);
-    if (!report) return refuse(report.error());
+    if (!report) return complain({"compact", options.json}, report.error());
     if (options.json) {
         json::Writer out;
         out.begin_object().member("bytesBefore", report->before);

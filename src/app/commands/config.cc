@@ -1,6 +1,7 @@
 // dormouse config: writes the example, checks a file, lists the keys.
 #include "app/commands/programs.h"
 #include "app/parts/stores.h"
+#include "app/start/complain.h"
 #include "app/start/config_checks.h"
 
 #include "base/text/duration.h"
@@ -26,28 +27,31 @@ namespace {
 
 constexpr int usage = 2;
 
-int complain(std::string const& what) {
-    std::fprintf(stderr, "dormouse config: %s\n", what.c_str());
-    return 1;
+int not_written(cli::ConfigOptions const& options) {
+    Code const code = errno == ENOSPC ? Code::store_full : Code::internal;
+    return complain({"config", options.json},
+                    {code, "cannot write " + options.path + ": " + std::strerror(errno)});
 }
 
-int write_example(std::string const& path) {
+int write_example(cli::ConfigOptions const& options) {
+    std::string const& path = options.path;
     auto const text = config::example();
     if (path == "-") return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() ? 0 : 1;
     std::error_code error;
     auto const folder = std::filesystem::path(path).parent_path();
     if (!folder.empty()) std::filesystem::create_directories(folder, error);
     int const fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0 && errno == EEXIST) {
-        complain(path + " already exists; choose another file, or - to print the example");
-        return usage;
-    }
-    if (fd < 0) return complain("cannot write " + path + ": " + std::strerror(errno));
+    if (fd < 0 && errno == EEXIST)
+        return complain({"config", options.json},
+                        {Code::bad_value,
+                         path + " already exists; choose another file, or - to print the example"});
+    if (fd < 0) return not_written(options);
     bool const written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
     bool const closed = ::close(fd) == 0;
     if (!written || !closed) {
+        int const status = not_written(options);
         ::unlink(path.c_str());
-        return complain("cannot write " + path + ": " + std::strerror(errno));
+        return status;
     }
     std::printf("%s written; every line of it is a comment.\n", path.c_str());
     std::printf("Edit it, then: dormouse config check %s\n", cli::shell_word(path).c_str());
@@ -204,7 +208,7 @@ int show(std::string const& file, bool as_json) {
 }  // namespace
 
 int config(cli::ConfigOptions const& options) {
-    if (options.what == "init") return write_example(options.path);
+    if (options.what == "init") return write_example(options);
     if (options.what == "schema") return std::puts(config::schema().c_str()) < 0 ? 1 : 0;
     if (options.what == "keys") return print_keys(options.json);
     if (options.what == "show") return show(options.path, options.json);

@@ -1,6 +1,7 @@
 // An HTTP server for `dormouse listen`: passes each POST to one secret path of 127.0.0.1 on. The
 // path keeps other users and pages of browsers out: what arrives is signed.
 #include "app/commands/programs.h"
+#include "app/start/complain.h"
 
 #include "http/transport/transport.h"
 #include "io/clock.h"
@@ -9,15 +10,12 @@
 #include "io/process/signals.h"
 #include "json/json.h"
 
-#include <cstdio>
-
 namespace dormouse::app {
 
 namespace {
 
 constexpr std::size_t body_max = std::size_t{1} << 20;  // that of the route
 constexpr int done = 0;
-constexpr int failed = 1;
 
 http::HttpReply problem_reply(int status, std::string_view title) {
     json::Writer out;
@@ -66,10 +64,7 @@ int listen(cli::ListenOptions const& options) {
     Forwarder forwarder(options);
     http::HttpServer server(loop, clock, {.port = options.port}, forwarder, log);
     auto const port = server.listen();
-    if (!port) {
-        std::fprintf(stderr, "dormouse: %s\n", port.error().detail.c_str());
-        return failed;
-    }
+    if (!port) return complain({"listen", options.json}, port.error());
     io::Signals const signals(loop, [&loop](int) { loop.stop(); });
     options.ready("http://127.0.0.1:" + std::to_string(*port) + options.path);
     loop.run();

@@ -143,7 +143,7 @@ int rekey(cli::RekeyOptions const& options) {
     auto const done = !options.archive.empty() ? rekey_archive(options)
                       : options.store          ? rekey_database(options)
                                                : rekey_directory(options);
-    if (!done) return complain("rekey", done.error());
+    if (!done) return complain({"rekey", options.json}, done.error());
     if (options.json) {
         json::Writer out;
         out.begin_object().member("keys", done->keys).member("contents", done->contents);

@@ -220,12 +220,12 @@ int conclude(cli::ImportOptions const& options, runner::ImportReport const& repo
 int export_sessions(cli::ExportOptions const& options) {
     if (!options.archive.empty()) return export_archived(options);
     auto const view = open_view(options.data, options.store, options.key_env);
-    if (!view) return complain("export", view.error());
+    if (!view) return complain({"export", options.json}, view.error());
     runner::ExportChoice const choice{options.project, options.sessions, release(),
                                       io::SystemClock().now()};
     auto const report = runner::export_sessions(*view->store, choice, print_line);
-    if (!report) return complain("export", report.error());
-    if (std::fflush(stdout) != 0) return complain("export", not_written(errno));
+    if (!report) return complain({"export", options.json}, report.error());
+    if (std::fflush(stdout) != 0) return complain({"export", options.json}, not_written(errno));
     for (std::string const& one : report->left_out)
         std::fprintf(stderr, "left out: %s\n", escape_for_terminal(one).c_str());
     std::fprintf(stderr, "exported %s, %s\n", counted(report->sessions, "session").c_str(),
@@ -237,10 +237,11 @@ int import_sessions(cli::ImportOptions const& options) {
     bool const read_file = options.file != "-" && !options.text;
     io::Fd const opened(read_file ? ::open(options.file.c_str(), O_RDONLY | O_CLOEXEC) : -1);
     if (read_file && opened.get() < 0)
-        return complain("import", {Code::not_found,
-                                   options.file + ": " + std::generic_category().message(errno)});
+        return complain(
+            {"import", options.json},
+            {Code::not_found, options.file + ": " + std::generic_category().message(errno)});
     auto target = options.store ? open_database(options) : open_directory(options);
-    if (!target) return complain("import", target.error());
+    if (!target) return complain({"import", options.json}, target.error());
     Lines lines(read_file ? opened.get() : STDIN_FILENO);
     TextLines text(options.text ? std::string_view(*options.text) : std::string_view());
     runner::TransferSource const next_line = [&] {
@@ -248,7 +249,7 @@ int import_sessions(cli::ImportOptions const& options) {
     };
     auto first = next_line();
     if (first && !*first) first = fail(Code::bad_value, "the export is empty");
-    if (!first) return complain("import", first.error());
+    if (!first) return complain({"import", options.json}, first.error());
     runner::TransferSource const next = [&] {
         return *first ? std::exchange(*first, std::nullopt) : next_line();
     };
@@ -261,7 +262,7 @@ int import_sessions(cli::ImportOptions const& options) {
     auto const report = runner::import_sessions(
         *target->store, next, how, target->guard,
         [&](runner::ImportedSession const& session) { print(options, session); });
-    if (!report) return complain("import", report.error());
+    if (!report) return complain({"import", options.json}, report.error());
     return conclude(options, *report);
 }
 

@@ -62,7 +62,7 @@ void print_text(Upgrade const& upgrade) {
 
 int upgrade(cli::UpgradeOptions const& options) {
     auto const state = upgrade_of(options);
-    if (!state) return complain("upgrade", state.error());
+    if (!state) return complain({"upgrade", options.json}, state.error());
     options.json ? print_json(*state) : print_text(*state);
     return 0;
 }

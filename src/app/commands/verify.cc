@@ -138,10 +138,10 @@ int verify(cli::VerifyOptions const& options) {
     if (!options.archive.empty()) return verify_archive(options);
     auto const report = options.store ? check_database(*options.store, options.key_env)
                                       : check_directory(options.data, options.key_env);
-    if (!report) return complain("verify", report.error());
+    if (!report) return complain({"verify", options.json}, report.error());
     if (options.rebuild)
         if (auto const made = rebuild_files(options.data); !made)
-            return complain("verify", made.error());
+            return complain({"verify", options.json}, made.error());
     options.json ? print_json(*report) : print_text(*report);
     return report->findings.empty() ? 0 : 1;
 }

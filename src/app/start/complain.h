@@ -2,11 +2,21 @@
 
 #include <dormouse/error.h>
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace dormouse::app {
 
-// Says on stderr why `dormouse COMMAND` failed; returns its exit status, never 0.
-int complain(std::string_view command, Error const& error);
+// The command of the command line that runs.
+struct Command {
+    std::string_view name;
+    bool json = false;  // errors are one JSON object, as those of cli/commands
+};
+
+// Prints on stderr why `dormouse NAME` failed, and each of `mistakes`; returns its exit status,
+// never 0.
+int complain(Command const& command, Error const& error,
+             std::vector<std::string> const& mistakes = {});
 
 }  // namespace dormouse::app

@@ -33,6 +33,7 @@ struct ServeOptions {
     std::optional<std::string> public_url;  // allowed as Host and Origin
     std::string log_level = "info";         // debug | info | warn | error | off
     std::string log_format = "auto";        // auto (json unless stderr is a terminal) | text | json
+    bool json = false;                      // why it does not start, as JSON
 };
 
 struct VerifyOptions {
@@ -69,6 +70,7 @@ struct ExportOptions {
     std::vector<std::string> sessions = {};  // ids or their beginnings; empty: all of the project
     std::string archive = {};  // a directory of files, instead of a store; empty: none
     std::string key_env = {};  // as VerifyOptions::key_env
+    bool json = false;         // errors as JSON; the export always is
 };
 
 // Moves completed sessions of a store into files.
@@ -196,6 +198,7 @@ struct ListenOptions {
     };
     std::uint16_t port = 0;  // of 127.0.0.1; 0: any free one
     std::string path;        // the only path, with its slash
+    bool json = false;       // errors as JSON
     std::function<void(std::string const& url)> ready;
     std::function<Answer(std::string const& body)> take;  // called for each POST
 };

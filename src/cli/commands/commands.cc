@@ -151,6 +151,7 @@ Outcome<int> execute(Context const& context, ServeArgs const& args) {
     auto directory = needed_data_directory(context.global, context.env);
     if (!directory) return std::unexpected(directory.error());
     options.data = *std::move(directory);
+    options.json = context.global.json;
     if (!args.no_config) options.config = find_config(config_places(args.config, context.env));
     return context.programs.serve(options);
 }

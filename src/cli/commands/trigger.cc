@@ -204,7 +204,11 @@ Outcome<int> execute(Context const& context, ListenArgs const& args) {
         .config = config_of(context, *client, args.config), .source = args.source, .body = "{}"};
     if (auto const works = signed_by(context, options); !works)
         return std::unexpected(works.error());
-    ListenOptions listening{.port = args.port, .path = "/" + random_key(), .ready = {}, .take = {}};
+    ListenOptions listening{.port = args.port,
+                            .path = "/" + random_key(),
+                            .json = context.global.json,
+                            .ready = {},
+                            .take = {}};
     listening.ready = [&](std::string const& url) {
         context.err << "Each POST to this address is signed for source "
                     << escape_for_terminal(args.source) << " and forwarded to "

@@ -149,7 +149,8 @@ Outcome<int> execute(Context const& context, ExportArgs const& args) {
              .project = args.all_projects ? std::string() : context.global.project,
              .sessions = args.sessions,
              .archive = args.archive,
-             .key_env = args.key_env});
+             .key_env = args.key_env,
+             .json = context.global.json});
     if (!context.global.server.empty())
         return failure(status::usage, "export reads a store, not a server",
                        "Name it by --data or --store; from a server: --events.");
@@ -160,7 +161,8 @@ Outcome<int> execute(Context const& context, ExportArgs const& args) {
          .store = args.store,
          .project = args.all_projects ? std::string() : context.global.project,
          .sessions = args.sessions,
-         .key_env = args.key_env});
+         .key_env = args.key_env,
+         .json = context.global.json});
 }
 
 }  // namespace dormouse::cli
