@@ -2,6 +2,7 @@
 """`dormouse login` keeps servers and their tokens in a file that only its owner may read; each
 token goes only to its server. `-o` and errors as JSON."""
 import json
+import os
 import pathlib
 import socket
 import subprocess
@@ -207,7 +208,7 @@ class Forms(Cli):
             (('restore', none, '--data', none + '2'), 'not_found'),
             (('restore', none, '--data', none + '2', '--key', none), 'not_found'),
             (('restore', none, '--data', none + '2', '--at', 'noon'), 'bad_value'),
-            (('restore', b'\xff\x1b', '--data', none + '2'), 'not_found'),
+            (('restore', os.fsdecode(b'\xff\x1b'), '--data', none + '2'), 'not_found'),
             (('verify', '--data', none), 'not_found'),
             (('verify', *used), 'wrong_state'),
             (('verify', '--backup', none), 'not_found'),

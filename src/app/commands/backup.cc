@@ -7,20 +7,29 @@
 #include "backup/copy/depot.h"
 #include "backup/copy/read_copy.h"
 #include "backup/restore.h"
+#include "backup/unpack.h"
 #include "base/text/counted.h"
 #include "base/text/iso_time.h"
+#include "cli/client/child.h"
+#include "cli/client/failure.h"
+#include "cli/client/interrupts.h"
 #include "http/resources/operations/doctor/concerns.h"
 #include "io/clock.h"
 #include "json/json.h"
 
+#include <poll.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -89,6 +98,71 @@ Result<backup::Report> run_backup(cli::BackupOptions const& options) {
     if (report && options.target != "-") backup::prune(options.target, report->manifest);
     if (report) note_backup(options.data, now);
     return report;
+}
+
+constexpr std::string_view ended_by_signal = "interrupted";
+
+// Reads standard input. internal: Ctrl-C or SIGTERM came.
+Result<std::size_t> read_input(std::span<char> to, int interrupt_fd) {
+    std::size_t size = 0;
+    while (size < to.size()) {
+        std::array<pollfd, 2> waiting{pollfd{STDIN_FILENO, POLLIN, 0},
+                                      pollfd{interrupt_fd, POLLIN, 0}};
+        if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) break;
+        if (waiting[1].revents != 0) return fail(Code::internal, std::string(ended_by_signal));
+        if (waiting[0].revents == 0) continue;
+        auto const count = ::read(STDIN_FILENO, to.data() + size, to.size() - size);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0)
+            return fail(Code::store_unavailable,
+                        "standard input cannot be read: " + std::generic_category().message(errno));
+        if (count == 0) return size;
+        size += static_cast<std::size_t>(count);
+    }
+    return size;
+}
+
+// A backup as a directory: the one that is named, or a temporary one that holds the archive which
+// standard input was. Ctrl-C while it is read removes the latter.
+class BackupPlace {
+public:
+    // `parent`: where the temporary one is made.
+    [[nodiscard]] static Result<BackupPlace> open(std::string const& named,
+                                                  std::filesystem::path const& parent) {
+        if (named != "-") return BackupPlace(named, std::nullopt);
+        if (::isatty(STDIN_FILENO) != 0)
+            return fail(Code::bad_value, "an archive is not read from a terminal: < dormouse.tar");
+        auto folder = cli::TemporaryFolder::make(parent.string());
+        if (!folder) return fail(Code::store_unavailable, folder.error().what);
+        cli::Interrupts const interrupts(true);
+        auto const read = backup::unpack(
+            [&](std::span<char> to) { return read_input(to, interrupts.fd()); }, folder->path());
+        if (!read) return std::unexpected(read.error());
+        std::string path = folder->path();
+        return BackupPlace(std::move(path), *std::move(folder));
+    }
+
+    [[nodiscard]] std::string const& directory() const { return directory_; }
+
+private:
+    BackupPlace(std::string directory, std::optional<cli::TemporaryFolder> folder)
+        : directory_(std::move(directory)), folder_(std::move(folder)) {}
+
+    std::string directory_;
+    std::optional<cli::TemporaryFolder> folder_;
+};
+
+int not_opened(Command const& command, Error const& error) {
+    int const status = complain(command, error);
+    return error.detail == ended_by_signal ? cli::status::interrupted : status;
+}
+
+// On the same file system, because there the space is for what is restored.
+std::filesystem::path beside(std::string const& directory) {
+    return (std::filesystem::absolute(directory) / "x")
+        .lexically_normal()
+        .parent_path()
+        .parent_path();
 }
 
 struct Checked {
@@ -208,7 +282,11 @@ int backup(cli::BackupOptions const& options) {
 
 int verify_backup(cli::VerifyOptions const& options) {
     if (names_copy(options.backup)) return verify_copy(options);
-    auto const checked = check(options.backup, options.key);
+    std::error_code error;
+    auto const temporary = std::filesystem::temp_directory_path(error);
+    auto const place = BackupPlace::open(options.backup, error ? "/tmp" : temporary);
+    if (!place) return not_opened({"verify", options.json}, place.error());
+    auto const checked = check(place->directory(), options.key);
     if (!checked) return complain({"verify", options.json}, checked.error());
     options.json ? print_json(*checked) : print_text(*checked);
     return checked->findings.empty() ? 0 : 1;
@@ -220,14 +298,16 @@ int restore(cli::RestoreOptions const& options) {
         return complain(
             {"restore", options.json},
             Error{Code::bad_value, "--at needs a continuous copy: a backup holds one state"});
-    auto const checked = check(options.backup, options.key);
+    auto const place = BackupPlace::open(options.backup, beside(options.data));
+    if (!place) return not_opened({"restore", options.json}, place.error());
+    auto const checked = check(place->directory(), options.key);
     if (!checked) return complain({"restore", options.json}, checked.error());
     if (!checked->findings.empty())
         return complain({"restore", options.json}, Error{Code::internal,
                                                          "nothing was written, because the backup "
                                                          "is damaged: " +
                                                              checked->findings.front()});
-    auto const done = backup::restore(options.backup, checked->manifest, checked->sealing,
+    auto const done = backup::restore(place->directory(), checked->manifest, checked->sealing,
                                       options.data, io::SystemClock().now());
     if (!done) return complain({"restore", options.json}, done.error());
     if (options.json) {

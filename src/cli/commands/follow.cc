@@ -62,6 +62,9 @@ private:
     [[nodiscard]] Outcome<std::optional<int>> asleep();
     [[nodiscard]] Outcome<int> report_end();
     [[nodiscard]] Outcome<int> has_stopped() const;
+    // Returns true on a restored copy, which starts nothing until it is released.
+    [[nodiscard]] bool server_holds() const;
+    [[nodiscard]] Outcome<int> holds() const;
     // Returns the commands that settle what waits; empty when nothing waits any more.
     [[nodiscard]] Outcome<std::string> what_waits() const;
     [[nodiscard]] Outcome<int> show_turn(int exit) const;
@@ -149,6 +152,7 @@ Outcome<std::optional<int>> Follower::asleep() {
 }
 
 Outcome<int> Follower::follow() {
+    if (server_holds()) return holds();
     for (;;) {
         // The prompt may wait behind a turn that sleeps, and no event would arrive: poll() finds
         // that.
@@ -191,6 +195,22 @@ Outcome<int> Follower::has_stopped() const {
                    (failed ? "the session is in error" : "the session is paused") +
                        (why.empty() ? "" : ": " + why),
                    (failed ? "Retry it: dormouse retry " : "Resume it: dormouse resume ") +
+                       session_ + context_.flags());
+}
+
+bool Follower::server_holds() const {
+    auto const ready = client_.get("/readyz");
+    return ready && json::View(ready->body)["held"].boolean_or(false);
+}
+
+Outcome<int> Follower::holds() const {
+    if (auto const shown = show_turn(status::sleeps); !shown) return shown;
+    return failure(status::sleeps,
+                   "this server is a restored copy, which holds: the turn continues when it is "
+                   "released",
+                   "Release it: dormouse release" + context_.flags() +
+                       ". Then follow the session: "
+                       "dormouse tail " +
                        session_ + context_.flags());
 }
 

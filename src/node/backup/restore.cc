@@ -69,9 +69,9 @@ Result<Manifest> open_backup(std::filesystem::path const& directory, Sealing con
     if (std::filesystem::is_regular_file(directory, ignored))
         return fail(Code::bad_value,
                     directory.string() +
-                        " is a file; of a backup that was written to standard output, unpack the "
-                        "archive into an empty directory and name that: mkdir b && tar -xf " +
-                        directory.string() + " -C b");
+                        " is a file; the archive of a backup is read from standard input: name - "
+                        "and redirect the file, < " +
+                        directory.string());
     auto const text = read_file(directory / "manifest.json", manifest_bytes_max);
     if (!text && text.error().code == Code::not_found)
         return fail(Code::not_found,

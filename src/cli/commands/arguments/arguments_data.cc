@@ -24,10 +24,11 @@ void Grammar::add_verify() {
         v->add_option("--store", verify->store,
                       "postgres://… instead of the data directory; servers may use it meanwhile")
             ->type_name("URL");
-    auto* const backup =
-        v->add_option("--backup", verify->backup, "A backup instead of the data directory")
-            ->type_name("DIR")
-            ->excludes(store);
+    auto* const backup = v->add_option("--backup", verify->backup,
+                                       "A backup instead of the data directory; -: standard input, "
+                                       "which `dormouse backup -` wrote")
+                             ->type_name("DIR")
+                             ->excludes(store);
     v->add_option("--archive", verify->archive, "An archive instead of the data directory")
         ->type_name("DIR")
         ->excludes(store)
@@ -73,8 +74,9 @@ void Grammar::add_backup() {
                         "--data ./restored",
                         restore);
     r->add_option("backup", restore->backup,
-                  "Directory of a backup or of a continuous copy, or s3://BUCKET/PREFIX of one "
-                  "(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_ENDPOINT_URL, AWS_REGION)")
+                  "Directory of a backup or of a continuous copy; s3://BUCKET/PREFIX of one; -: "
+                  "standard input, which `dormouse backup -` wrote (AWS_ACCESS_KEY_ID, "
+                  "AWS_SECRET_ACCESS_KEY, AWS_ENDPOINT_URL, AWS_REGION)")
         ->type_name("DIR")
         ->required();
     r->add_option("--key", restore->key, "Key of an encrypted backup")->type_name("FILE");

@@ -41,6 +41,12 @@ void post_attach(Api& api, ExchangePtr const& x) {
                         "A program's screen is opened on the machine that it runs on.",
                         {},
                         0});
+    if (api.services().runner.held())
+        return x->fail({Code::wrong_state,
+                        "This restored copy holds, so it starts no agent; dormouse release comes "
+                        "first.",
+                        {},
+                        0});
     api.services().runner.read_lane(*id, [&api, x](Result<std::shared_ptr<runner::Lane>> lane) {
         if (!lane) return x->fail(lane.error());
         State const& state = (*lane)->state();

@@ -40,7 +40,8 @@ Result<std::string> path_of(std::string_view place) {
     auto const wrong = [&] {
         return fail(Code::bad_value,
                     std::string(place) +
-                        " must be s3://BUCKET or s3://BUCKET/PREFIX, of letters, digits and . - _");
+                        " must be s3://BUCKET or s3://BUCKET/PREFIX, of letters, digits and . - _; "
+                        "the bucket of 3 to 63 characters, both together of at most 512");
     };
     std::string_view rest = place.substr(scheme.size());
     while (rest.ends_with('/')) rest.remove_suffix(1);
