@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The packages of the client libraries: what is built can be installed into an empty folder,
 without a network, and used; the reference pages have every method."""
+import json
 import os
 import pathlib
 import re
@@ -9,13 +10,15 @@ import sys
 import tempfile
 import unittest
 import zipfile
+from unittest import mock
 
 import npm
-from dormouse import ROOT, Server, environment, leave_out, main
+from dormouse import BINARY, ROOT, Server, environment, leave_out, main
 
-sys.path[:0] = [str(ROOT / 'tests/clients'), str(ROOT / 'tools')]
+sys.path[:0] = [str(ROOT / path) for path in ('tests/clients', 'tools', 'packaging/npm')]
 
 import client_pages  # noqa: E402
+import pack  # noqa: E402
 from driven import CLIENTS, build_python, build_typescript  # noqa: E402
 
 LIMIT_S = 120
@@ -68,6 +71,65 @@ class Installed(unittest.TestCase):
         return {'DORMOUSE_URL': f'http://127.0.0.1:{server.port}', 'DORMOUSE_TOKEN': server.token}
 
 
+class NpmCommand(Installed):
+    """`npx dormouse`, with this binary as the program (the single file: slow/packages.py)."""
+
+    @classmethod
+    def setUpClass(cls):
+        if why := npm.install(CLIENTS / 'typescript', 'node'):
+            leave_out(why)
+        build_typescript()
+
+    def packed(self, release):
+        """The packages of a release, as npm is given them."""
+        machine = os.uname().machine
+        folder = self.folder / release
+        folder.mkdir()
+        program = folder / f'dormouse-linux-{machine}'
+        program.symlink_to(BINARY)
+        with mock.patch.object(pack, 'RELEASE', release):
+            pack.main([program], folder)
+        return [f'./{release}/{file.name}' for file in sorted(folder.glob('*.tgz'))]
+
+    def npm(self, command, *words):
+        return run('npm', command, '--offline', '--no-audit', '--no-fund', *words,
+                   cwd=self.folder, HOME=str(self.folder))
+
+    def dormouse(self, *words):
+        return run('npx', '--offline', 'dormouse', *words, cwd=self.folder,
+                   HOME=str(self.folder))
+
+    def test_one_package_has_the_command_and_is_upgraded_and_removed(self):
+        (self.folder / 'package.json').write_text('{}')
+        old, new = self.packed('0.0.1'), self.packed('99.0.0')
+        self.npm('install', *old)
+        installed = json.loads((self.folder / 'node_modules/dormouse/package.json').read_text())
+        self.assertEqual(installed['optionalDependencies'], {'dormouse-bin': '0.0.1'})
+        self.assertIn('woke exactly once', self.dormouse('demo'))
+        data = self.folder / 'data'
+        server = Server('--store', 'sqlite', directory=data)
+        session = server.create('deploy A')['id']
+        server.finish()
+        self.npm('install', *new)
+        listed = json.loads(self.npm('ls', '--json', '--all'))['dependencies']
+        self.assertEqual({one['version'] for one in listed.values()}, {'99.0.0'})
+        self.assertIn(session, self.dormouse('export', '--data', str(data)))
+        self.npm('uninstall', *listed)
+        self.assertEqual(list((self.folder / 'node_modules').glob('*dormouse*')), [])
+        self.assertFalse((self.folder / 'node_modules/.bin/dormouse').exists())
+        self.assertTrue((data / 'dormouse.db').exists())
+
+    def test_client_without_the_program_says_what_to_install(self):
+        (self.folder / 'package.json').write_text('{}')
+        pack.pack_client(self.folder / 'package', self.folder)
+        self.npm('install', '--omit=optional', f'./dormouse-{pack.RELEASE}.tgz')
+        done = subprocess.run(['npx', '--offline', 'dormouse', 'demo'], cwd=self.folder, text=True,
+                              capture_output=True, env=environment(PATH=os.environ['PATH'],
+                                                                   HOME=str(self.folder)))
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn('npm install dormouse-bin', done.stderr)
+
+
 class TypeScriptPackage(Installed):
     @classmethod
     def setUpClass(cls):
@@ -82,7 +144,9 @@ class TypeScriptPackage(Installed):
         run('npm', 'install', '--offline', '--no-audit', '--no-fund', f'./{packed}',
             cwd=self.folder)
         found = self.folder / 'node_modules'
-        self.assertEqual([path.name for path in found.iterdir() if path.is_dir()], ['dormouse'])
+        self.assertEqual(sorted(path.name for path in found.iterdir() if path.is_dir()),
+                         ['.bin', 'dormouse'])
+        self.assertEqual([path.name for path in (found / '.bin').iterdir()], ['dormouse'])
         names = {path.name for path in (found / 'dormouse').rglob('*') if path.is_file()}
         self.assertLessEqual({'index.js', 'index.d.ts', 'local.js', 'api.gen.d.ts', 'package.json'},
                              names)

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Packs the command for npm, without a network.
+"""Packs the command and the client for npm, without a network once the client's compiler exists.
 
 usage: pack.py FILE... FOLDER
 
 Each FILE is the single file of an architecture, named dormouse-linux-ARCH. Written to FOLDER are:
-dormouse-bin, whose `bin` finds the program, and for each FILE dormouse-bin-linux-CPU, which has it
-and which npm installs on that platform alone. The package named dormouse is the client
-(clients/typescript).
+dormouse-bin, whose `bin` finds the program; for each FILE dormouse-bin-linux-CPU, which has it
+and which npm installs on that platform alone; and dormouse, which is the client
+(clients/typescript) with dormouse-bin as an optional dependency, so that `npx dormouse` works. Its
+package.json names dormouse-bin here only: `npm ci` would look for a release that is not published.
 """
 import json
 import os
@@ -42,6 +43,30 @@ def pack(folder, out):
                    env=environment, stdout=sys.stderr, stdin=subprocess.DEVNULL)
 
 
+def build_client(source):
+    """Compiles it, with the compiler that its package-lock.json names."""
+    for command, done in ((['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund'],
+                           source / 'node_modules/typescript'),
+                          (['npm', 'run', 'build'], source / 'dist/index.js')):
+        if not done.exists():
+            subprocess.run(command, cwd=source, check=True, stdout=sys.stderr,
+                           stdin=subprocess.DEVNULL)
+
+
+def pack_client(folder, out):
+    source = ROOT / 'clients/typescript'
+    build_client(source)
+    description = json.loads((source / 'package.json').read_text())
+    for name in ('scripts', 'devDependencies'):
+        del description[name]
+    description |= {'version': RELEASE, 'optionalDependencies': {'dormouse-bin': RELEASE}}
+    shutil.copytree(source / 'dist', folder / 'dist')
+    for file in (ROOT / 'LICENSE', source / 'README.md', source / 'bin.cjs'):
+        shutil.copy(file, folder)
+    (folder / 'package.json').write_text(json.dumps(description, indent=2) + '\n')
+    pack(folder, out)
+
+
 def main(files, out):
     with tempfile.TemporaryDirectory(prefix='dormouse-npm-') as temporary:
         names = []
@@ -59,6 +84,7 @@ def main(files, out):
         shutil.copy(HERE / 'launch.js', launcher)
         (launcher / 'launch.js').chmod(0o755)
         pack(launcher, out)
+        pack_client(pathlib.Path(temporary, 'dormouse'), out)
 
 
 if __name__ == '__main__':

@@ -69,9 +69,9 @@ class OfTheSingleFile(unittest.TestCase):
         run('packaging/build', 'npm')
         (self.folder / 'package.json').write_text('{}')
         here = {'x86_64': 'x64', 'aarch64': 'arm64'}[os.uname().machine]
-        packed = [*PACKAGES.glob('dormouse-bin-[0-9]*.tgz'),
+        packed = [*PACKAGES.glob('dormouse-[0-9]*.tgz'), *PACKAGES.glob('dormouse-bin-[0-9]*.tgz'),
                   *PACKAGES.glob(f'dormouse-bin-linux-{here}-*.tgz')]
-        self.assertEqual(len(packed), 2, packed)
+        self.assertEqual(len(packed), 3, packed)
         run('npm', 'install', '--offline', '--no-audit', '--no-fund', *packed, cwd=self.folder,
             HOME=str(self.folder))
         self.assertIn(WOKE, run('npx', '--offline', 'dormouse', 'demo', cwd=self.folder,
