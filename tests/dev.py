@@ -70,11 +70,41 @@ class Dev(unittest.TestCase):
         self.assertEqual(self.process.wait(60), DONE)
         self.assertFalse(pathlib.Path(self.data).exists(), 'temporary data')
 
-    def test_change_starts_it_again_with_its_data_and_address(self):
+    def test_saved_file_does_not_interrupt_a_tool_that_runs(self):
+        tool = self.folder / 'tool.sh'
+        tool.write_text(f'#!/bin/sh\ncd {self.folder}; cat >/dev/null; touch began\n'
+                        'until test -e go; do sleep 0.05; done; echo finished\n')
+        tool.chmod(0o755)
+        agent = CONFIG % 'first' + 'tools = ["deploy"]\n'
+        with_tool = agent + ('[[tool]]\nname = "deploy"\ndescription = "d"\n'
+                             'kind = "command"\ncommand = ["./tool.sh"]\n')
+        self.config.write_text(with_tool)
+        self.start()
+        pid = self.server_pid()
+        prompt = subprocess.Popen(
+            [BINARY, 'prompt', 'deploy A', '--agent', 'first', '--data', self.data],
+            env=self.env, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(prompt.communicate)
+        self.addCleanup(prompt.kill)
+        wait_for(lambda: (self.folder / 'began').exists(), what='the tool')
+        self.config.write_text(with_tool + '[[agent]]\nid = "second"\nmodel = "m"\n')
+        self.until('reloaded with the changed files')
+        self.until('  [[agent]] second (added)')
+        tool.write_text('#!/bin/sh\necho 2\n')
+        wait_for(lambda: self.text().count('reloaded') == 2, what='the second reload', seconds=60)
+        (self.folder / 'go').touch()
+        out = prompt.communicate(timeout=60)[0]
+        self.assertEqual(prompt.returncode, DONE, out)
+        self.assertNotIn('interrupted', out)
+        self.assertIn('finished', out)
+        self.assertEqual(self.server_pid(), pid)
+        self.assertNotIn('started again', self.text())
+
+    def test_change_that_needs_a_restart_keeps_data_and_address(self):
         self.start('--data', str(self.folder / 'data'))
         self.command('prompt', 'hello')
         before = self.server_pid()
-        self.config.write_text(CONFIG % 'second')
+        self.config.write_text(CONFIG % 'second' + '[server]\npublic_url = "http://localhost:1"\n')
         self.until('started again')
         self.assertIn('second', self.command('agents'))
         self.assertNotIn('first', self.command('agents'))
@@ -94,7 +124,7 @@ class Dev(unittest.TestCase):
         self.assertEqual(self.server_pid(), pid)
         self.assertIn('first', self.command('agents'))
         self.config.write_text(CONFIG % 'third')
-        self.until('started again')
+        self.until('reloaded')
         self.assertIn('third', self.command('agents'))
 
     def test_file_that_the_configuration_names_counts(self):
@@ -107,6 +137,15 @@ class Dev(unittest.TestCase):
         )
         self.start()
         tool.write_text('#!/bin/sh\necho 22\n')
+        self.until('reloaded')
+
+    def test_changed_program_that_keeps_running_is_started_again(self):
+        server = self.folder / 'mcp.sh'
+        server.write_text('#!/bin/sh\ncat\n')
+        server.chmod(0o755)
+        self.config.write_text(CONFIG % 'first' + '[[mcp]]\nname = "s"\ncommand = ["./mcp.sh"]\n')
+        self.start()
+        server.write_text('#!/bin/sh\nexec cat\n')
         self.until('started again')
 
     def test_killed_dev_leaves_no_server(self):

@@ -1,6 +1,7 @@
-// dev: a server of its own for trying a configuration. It is started again when the configuration
-// or a file that it names changes; the events of all sessions are printed. The server never
-// outlives this process: the kernel kills it (child.h).
+// dev: a server of its own for trying a configuration. When the configuration or a file that it
+// names changes, the server reads it again, and is started again only if that is not enough; the
+// events of all sessions are printed. The server never outlives this process: the kernel kills it
+// (child.h).
 
 #include "cli/client/browser.h"
 #include "cli/client/child.h"
@@ -16,6 +17,7 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <string_view>
 #include <utility>
 
 namespace dormouse::cli {
@@ -25,16 +27,37 @@ constexpr Duration look_every{300};
 constexpr std::size_t watched_files_max = 200;
 constexpr std::size_t session_columns = 8;  // "…x7Kq2  "
 
-using Stamps = std::map<std::string, std::pair<std::filesystem::file_time_type, std::uintmax_t>>;
+struct Stamp {
+    std::filesystem::file_time_type time;
+    std::uintmax_t bytes = 0;
+    bool program_runs = false;  // as long as the server: it does not change by a reload
 
-// Returns the texts in double quotes, which may be names of files.
-std::vector<std::string> texts_in_quotes(std::string_view text) {
-    std::vector<std::string> out;
-    for (auto begin = text.find('"'); begin != std::string_view::npos;) {
+    bool operator==(Stamp const&) const = default;
+};
+using Stamps = std::map<std::string, Stamp>;
+
+struct Quoted {
+    std::string text;
+    bool program_runs = false;
+};
+
+// Returns the texts in double quotes, which may be names of files. The programs of [[mcp]] and
+// [[agent]] continue to run; others are started for each call.
+std::vector<Quoted> texts_in_quotes(std::string_view text) {
+    std::vector<Quoted> out;
+    bool runs = false;
+    for (auto begin = text.find_first_of("\"["); begin != std::string_view::npos;) {
+        if (text[begin] == '[') {
+            bool const heading = begin == 0 || text[begin - 1] == '\n' || text[begin - 1] == '[';
+            auto const name = text.substr(begin + 1);
+            if (heading) runs = name.starts_with("mcp") || name.starts_with("agent");
+            begin = text.find_first_of("\"[", begin + 1);
+            continue;
+        }
         auto const end = text.find('"', begin + 1);
         if (end == std::string_view::npos) break;
-        out.emplace_back(text.substr(begin + 1, end - begin - 1));
-        begin = text.find('"', end + 1);
+        out.push_back({std::string(text.substr(begin + 1, end - begin - 1)), runs});
+        begin = text.find_first_of("\"[", end + 1);
     }
     return out;
 }
@@ -45,22 +68,35 @@ Stamps stamps_of(std::string const& config) {
     Stamps out;
     if (config.empty()) return out;
     std::error_code error;
-    auto const add = [&](std::filesystem::path const& path) {
+    auto const add = [&](std::filesystem::path const& path, bool program_runs) {
         if (!std::filesystem::is_regular_file(path, error)) return;
         auto const time = std::filesystem::last_write_time(path, error);
         auto const size = std::filesystem::file_size(path, error);
-        if (!error) out[path.string()] = {time, size};
+        if (!error) out[path.string()] = {time, size, program_runs};
     };
-    add(config);
     auto const text = file_text(config, std::size_t{1} << 20);
-    if (!text) return out;
     auto const folder = std::filesystem::path(config).parent_path();
-    for (std::string const& name : texts_in_quotes(*text)) {
+    for (Quoted const& name : texts_in_quotes(text ? std::string_view(*text) : "")) {
         constexpr std::size_t name_bytes_max = 255;
-        if (name.empty() || name.size() > name_bytes_max || out.size() == watched_files_max)
-            continue;
-        add(folder / name);
+        bool const fits = !name.text.empty() && name.text.size() <= name_bytes_max;
+        if (fits && out.size() < watched_files_max) add(folder / name.text, name.program_runs);
     }
+    add(config, false);
+    return out;
+}
+
+// Returns whether a program changed that a reload does not start again.
+bool running_program_changed(Stamps const& before, Stamps const& now) {
+    return std::ranges::any_of(now, [&](auto const& one) {
+        auto const was = before.find(one.first);
+        return one.second.program_runs && was != before.end() && was->second != one.second;
+    });
+}
+
+std::string indented_list(json::View items) {
+    std::string out;
+    items.elements(
+        [&](json::View one) { out += "  " + escape_for_terminal(one.string_or("")) + "\n"; });
     return out;
 }
 
@@ -81,9 +117,13 @@ private:
     [[nodiscard]] Outcome<void> stop();
     [[nodiscard]] Outcome<void> introduce(bool keeps_data);
     void open_inbox(std::string const& inbox);
-    // Starts the server again if a file has changed and the configuration is valid.
+    // Takes changes of the files up if the configuration is valid.
     void look_at_files();
     void restart();
+    // Returns false if the server must be started again.
+    [[nodiscard]] bool reload();
+    void print_change(std::string_view what, std::string const& list);
+    [[nodiscard]] bool has_mistakes();
     // Returns whether the server is there.
     [[nodiscard]] bool print_events();
     void print(SseEvent const& event);
@@ -197,19 +237,43 @@ bool Dev::print_events() {
     return false;
 }
 
-void Dev::restart() {
-    if (!config_.empty() && context_.programs.config({.what = "mistakes", .path = config_}) != 0) {
-        context_.err << "dormouse dev: the server continues with what it has\n" << std::flush;
-        return;
+constexpr std::string_view continues = "dormouse dev: the server continues with what it has\n";
+
+bool Dev::has_mistakes() {
+    if (config_.empty() || context_.programs.config({.what = "mistakes", .path = config_}) == 0)
+        return false;
+    context_.err << continues << std::flush;
+    return true;
+}
+
+void Dev::print_change(std::string_view what, std::string const& list) {
+    if (!context_.global.json)
+        context_.out << context_.style(Paint::green, std::string(what))
+                     << " with the changed files\n"
+                     << list << std::flush;
+}
+
+bool Dev::reload() {
+    auto const reply = client_->post("/api/reload", Json::trusted("{}"));
+    if (!reply && is_away(reply.error())) return false;
+    if (!reply) {
+        say(reply.error());
+        context_.err << continues << std::flush;
+        return true;
     }
+    json::View const report(reply->body);
+    if (report["needsRestart"].size() != 0) return false;
+    print_change("reloaded", indented_list(report["applied"]));
+    return true;
+}
+
+void Dev::restart() {
     if (auto const stopped = stop(); !stopped) say(stopped.error());
     if (auto const started = start(); !started) {
         say(started.error());
         return;
     }
-    if (!context_.global.json)
-        context_.out << context_.style(Paint::green, "started again") << " with the changed files\n"
-                     << std::flush;
+    print_change("started again", "");
 }
 
 void Dev::look_at_files() {
@@ -217,8 +281,10 @@ void Dev::look_at_files() {
     bool const settled = now == changed_;  // an editor may be in the middle of it
     changed_ = now;
     if (!settled || now == stamps_) return;
+    bool const whole = running_program_changed(stamps_, now) || !client_;
     stamps_ = std::move(now);
-    restart();
+    if (has_mistakes()) return;
+    if (whole || !reload()) restart();
 }
 
 Outcome<int> Dev::run(bool keeps_data) {
