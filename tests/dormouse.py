@@ -65,7 +65,7 @@ def environment(**more):
     return {**clean, **more}
 
 
-def run(*arguments, stdin='', timeout=60, env=None):
+def run(*arguments, stdin='', timeout=60, env=None, cwd=None):
     """Runs the binary as a command; returns its exit status, standard output and standard error."""
     return subprocess.run(
         [BINARY, *map(str, arguments)],
@@ -74,6 +74,7 @@ def run(*arguments, stdin='', timeout=60, env=None):
         capture_output=True,
         timeout=timeout,
         env=env or environment(),
+        cwd=cwd,
     )
 
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """`dormouse init` writes a configuration that works, and overwrites nothing; `dormouse status`
 finds the server by its data directory and shows what waits."""
+import http.server
 import json
 import pathlib
 import tempfile
+import threading
 
 from cli import Terminal
 from dormouse import Case, Server, main, run
@@ -17,8 +19,12 @@ class Init(Case):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.home = pathlib.Path(folder.name)
-        (self.home / 'bin').mkdir()
-        self.env = {**NO_KEYS, 'HOME': str(self.home), 'XDG_CONFIG_HOME': '',
+        self.here = self.home / 'here'
+        for name in ('bin', 'here'):
+            (self.home / name).mkdir()
+        # Nothing listens at port 1.
+        self.env = {**NO_KEYS, 'OLLAMA_HOST': '127.0.0.1:1', 'HOME': str(self.home),
+                    'XDG_CONFIG_HOME': '',
                     'PATH': f'{self.home}/bin:/usr/bin:/bin'}
 
     def program(self, name):
@@ -26,8 +32,62 @@ class Init(Case):
         file.write_text('#!/bin/sh\nexit 1\n')
         file.chmod(0o755)
 
+    def stored_model(self, name, tag):
+        folder = self.home / '.ollama/models/manifests/registry.ollama.ai/library' / name
+        folder.mkdir(parents=True)
+        (folder / tag).write_text('{}')
+
+    def ollama(self, *models, delay=0):
+        """Serves Ollama's list of models; returns $OLLAMA_HOST."""
+        ended = threading.Event()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                ended.wait(delay)
+                body = json.dumps({'models': [{'name': name} for name in models]}).encode()
+                self.send_response(200 if self.path == '/api/tags' else 404)
+                self.send_header('Content-Length', str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        self.addCleanup(ended.set)
+        return f'127.0.0.1:{server.server_port}'
+
+    def test_model_that_ollama_serves_is_chosen(self):
+        host = self.ollama('nomic-embed-text:latest', 'llama3.2:3b', 'qwen3:8b')
+        for named in (host, f'http://{host}/', host.replace('127.0.0.1', '0.0.0.0'),
+                      host.replace('127.0.0.1', '')):
+            folder = self.home / named.replace('/', '_')
+            self.init(str(folder), OLLAMA_HOST=named)
+            text = (folder / 'dormouse.toml').read_text()
+            self.assertIn('kind = "ollama"\nmodel = "llama3.2:3b"\n'
+                          f'base_url = "http://{host}"\n', text)
+            self.assertEqual(run('config', 'check', str(folder / 'dormouse.toml')).returncode, 0)
+
+    def test_ollama_that_cannot_be_used_is_named(self):
+        for host, why in (
+            (self.ollama(), 'it has no model'),
+            (self.ollama('qwen3', delay=60), 'no server answers there'),
+            ('127.0.0.1:1', 'no server answers there'),
+            ('"\n', 'no server answers there'),
+        ):
+            folder = self.home / str(abs(hash(host)))
+            done = self.init(str(folder), OLLAMA_HOST=host)
+            self.assertRegex(done.stderr, f'(?s)skipped Ollama.*{why}')
+            self.assertIn('kind = "scripted"', (folder / 'dormouse.toml').read_text())
+        self.program('ollama')
+        done = self.init(str(self.home / 'none'), OLLAMA_HOST='')
+        self.assertIn('skipped Ollama: it has no model', done.stderr)
+
     def init(self, *options, status=0, **env):
-        done = run('init', *options, '--yes', env={**self.env, **env})
+        done = run('init', *options, '--yes', env={**self.env, **env}, cwd=self.here)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 
@@ -47,16 +107,26 @@ class Init(Case):
     def test_installed_programs_are_named_and_the_file_is_valid(self):
         for name in ('ollama', 'opencode', 'claude'):
             self.program(name)
+        self.stored_model('llama3', '8b')
         (self.home / '.claude.json').write_text(json.dumps({'mcpServers': {
             'files': {'command': 'npx', 'args': ['mcp-files'], 'env': {'TOKEN': 'a-secret'}},
-            'Not a word': {'command': 'x'}, 'issues': {'url': 'https://mcp.example.org'}}}))
-        done = self.init(ANTHROPIC_API_KEY='sk-a-secret')
+            'Not a\x1bword': {'command': 'x'}, 'issues': {'url': 'https://mcp.example.org'},
+            'nothing': {}}, 'projects': {
+                str(self.here): {'mcpServers': {'mine': {'command': 'mcp-mine'},
+                                                'issues': {'url': 'https://own.example.org'}}},
+                '/another': {'mcpServers': {'theirs': {'command': 'mcp-theirs'}}}}}))
+        done = self.init(ANTHROPIC_API_KEY='sk-a-secret', OLLAMA_HOST='')
         file = self.home / '.config' / 'dormouse' / 'dormouse.toml'
         text = file.read_text()
-        for part in ('kind = "anthropic"', '#kind = "ollama"', '# opencode is installed',
-                     '# claude is installed', '#command = ["npx", "mcp-files"]',
-                     '#url = "https://mcp.example.org"'):
+        for part in ('kind = "anthropic"', '#kind = "ollama"\n#model = "llama3:8b"',
+                     '# opencode is installed', '# claude is installed',
+                     '#command = ["npx", "mcp-files"]', '#command = ["mcp-mine"]',
+                     '#url = "https://own.example.org"'):
             self.assertIn(part, text)
+        self.assertNotIn('theirs', text)
+        self.assertNotIn('mcp.example.org', text, 'that of the folder comes first')
+        self.assertRegex(done.stderr, r'skipped MCP server Not a\\u\{1b\}word .*: a name of')
+        self.assertIn('.claude.json): it has no command and no URL', done.stderr)
         self.assertNotIn('a-secret', text + done.stdout + done.stderr)
         self.assertIn(str(file), done.stdout)
         checked = run('config', 'check', env={**self.env, 'ANTHROPIC_API_KEY': 'sk-a-secret'})

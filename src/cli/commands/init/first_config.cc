@@ -14,6 +14,7 @@ std::string model_text(FoundModel const& model, std::string_view id) {
     if (!model.api_key_env.empty())
         out +=
             "api_key_env = " + toml_text(model.api_key_env) + "  # the variable, never the key\n";
+    if (!model.base_url.empty()) out += "base_url = " + toml_text(model.base_url) + "\n";
     if (model.kind == "anthropic") out += "max_output_tokens = 8192\n";
     return out;
 }

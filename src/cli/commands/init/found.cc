@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::uintmax_t settings_bytes_max = std::uintmax_t{4} << 20;
 constexpr std::size_t servers_max = 20;
+constexpr std::size_t skipped_max = 20;
+constexpr std::size_t name_bytes_max = 100;
 
 struct Provider {
     char const* variable;
@@ -40,16 +42,73 @@ bool in_path(std::string const& path, std::string_view program) {
     return false;
 }
 
-// Ollama stores one folder for each model: …/library/NAME/TAG.
-std::string installed_model(std::string const& home) {
-    std::vector<std::string> names;
+// Where Ollama's programs look for its server: $OLLAMA_HOST is HOST, HOST:PORT, :PORT or a URL, and
+// 0.0.0.0 if its server listens everywhere.
+std::string ollama_url(std::string host) {
+    constexpr std::string_view port = "11434";
+    bool const tls = host.starts_with("https://");
+    for (std::string_view const scheme : {"http://", "https://"})
+        if (host.starts_with(scheme)) host.erase(0, scheme.size());
+    host.erase(std::min(host.find('/'), host.size()));
+    auto const colon = host.find(':', host.rfind(']') == host.npos ? 0 : host.rfind(']'));
+    std::string const number = colon == host.npos ? std::string(port) : host.substr(colon + 1);
+    host.erase(std::min(colon, host.size()));
+    if (host.empty() || host == "0.0.0.0" || host == "[::]") host = "127.0.0.1";
+    return (tls ? "https://" : "http://") + host + ":" + number;
+}
+
+// Models of other uses cannot answer.
+bool can_chat(std::string_view model) {
+    return !model.empty() && model.size() <= name_bytes_max && !model.contains("embed");
+}
+
+// Ollama stores a file for each model: …/library/NAME/TAG. The tag "latest" need not be named.
+std::vector<std::string> stored_models(std::filesystem::path const& models) {
+    std::vector<std::string> out;
     std::error_code error;
-    std::filesystem::path const library =
-        home + "/.ollama/models/manifests/registry.ollama.ai/library";
-    for (std::filesystem::directory_iterator at(library, error), end; !error && at != end;
-         at.increment(error))
-        names.push_back(at->path().filename());
-    return names.empty() ? "qwen3" : std::ranges::min(names);
+    auto const library = models / "manifests/registry.ollama.ai/library";
+    using Files = std::filesystem::recursive_directory_iterator;
+    for (Files at(library, error), end; !error && at != end; at.increment(error)) {
+        if (at.depth() != 1) continue;
+        std::string const name = at->path().parent_path().filename();
+        std::string const tag = at->path().filename();
+        if (can_chat(name)) out.push_back(tag == "latest" ? name : name + ":" + tag);
+    }
+    std::ranges::sort(out);
+    return out;
+}
+
+// Those of the server come as it lists them: the last changed first. nullopt: no server answers.
+std::optional<std::vector<std::string>> served_models(Machine const& machine,
+                                                      std::string const& url) {
+    auto const tags = machine.ollama_tags(url);
+    if (!tags || !json::View(*tags)["models"].exists()) return std::nullopt;
+    std::vector<std::string> out;
+    json::View(*tags)["models"].elements([&](json::View one) {
+        auto const name = one["name"].string_or("");
+        if (can_chat(name)) out.push_back(name);
+    });
+    return out;
+}
+
+void add_ollama(Machine const& machine, Installed& out) {
+    auto const host = machine.variable("OLLAMA_HOST");
+    auto const url = ollama_url(host);
+    auto models = served_models(machine, url);
+    bool const named = url != ollama_url("");
+    if (!models && named) {
+        out.skipped.push_back({"Ollama at " + url, "no server answers there"});
+        return;
+    }
+    if (!models && !in_path(machine.variable("PATH"), "ollama")) return;
+    if (!models) {
+        models = stored_models(machine.home + "/.ollama/models");
+        if (models->empty()) models = stored_models("/usr/share/ollama/.ollama/models");
+    }
+    if (models->empty())
+        out.skipped.push_back({"Ollama", "it has no model; add one: ollama pull qwen3"});
+    else
+        out.models.push_back({"ollama", models->front(), {}, named ? url : std::string()});
 }
 
 Json settings_in(std::filesystem::path const& file) {
@@ -80,16 +139,44 @@ bool is_word(std::string_view name) {
     });
 }
 
+// Returns why the server cannot be a [[mcp]]; empty: it can.
+std::string why_skipped(FoundServer const& server, Installed const& found) {
+    if (!is_word(server.name))
+        return "a name of [[mcp]] has up to 32 of a-z, 0-9, _ and -; add it under another one";
+    if (server.command.empty() && server.url.empty()) return "it has no command and no URL";
+    if (found.servers.size() == servers_max)
+        return "at most " + std::to_string(servers_max) + " are written";
+    return {};
+}
+
+// `servers`: an object of them, by name, in this file. The first of a name counts.
+void add_servers(json::View servers, std::string const& file, Installed& out) {
+    servers.members([&](std::string_view name, json::View view) {
+        auto const known = std::ranges::find(out.servers, name, &FoundServer::name);
+        if (known != out.servers.end()) return;
+        auto server = server_in(name, view, file);
+        if (auto const why = why_skipped(server, out); why.empty())
+            out.servers.push_back(std::move(server));
+        else if (out.skipped.size() < skipped_max)
+            out.skipped.push_back({"MCP server " + server.name + " (" + file + ")", why});
+    });
+}
+
+// Claude Code keeps those of one folder beside those of all.
+void add_servers_of_claude(Machine const& machine, Installed& out) {
+    auto const file = machine.home + "/.claude.json";
+    Json const settings = settings_in(file);
+    json::View const all(settings);
+    add_servers(all["projects"][machine.folder]["mcpServers"], file, out);
+    auto const shared = machine.folder + "/.mcp.json";
+    Json const of_folder = settings_in(shared);
+    add_servers(json::View(of_folder)["mcpServers"], shared, out);
+    add_servers(all["mcpServers"], file, out);
+}
+
 void add_servers(std::filesystem::path const& file, std::string_view member, Installed& out) {
     Json const settings = settings_in(file);
-    json::View(settings)[member].members([&](std::string_view name, json::View view) {
-        bool const known =
-            std::ranges::find(out.servers, name, &FoundServer::name) != out.servers.end();
-        if (known || !is_word(name) || out.servers.size() == servers_max) return;
-        auto server = server_in(name, view, file);
-        if (!server.command.empty() || !server.url.empty())
-            out.servers.push_back(std::move(server));
-    });
+    add_servers(json::View(settings)[member], file.string(), out);
 }
 
 }  // namespace
@@ -100,12 +187,10 @@ Installed look_around(Machine const& machine) {
         if (!machine.variable(one.variable).empty())
             out.models.push_back({one.kind, one.model, one.variable});
     auto const path = machine.variable("PATH");
-    if (in_path(path, "ollama"))
-        out.models.push_back({"ollama", installed_model(machine.home), {}});
+    add_ollama(machine, out);
     for (KnownAgent const& agent : known_agents)
         if (in_path(path, agent.id)) out.agents.emplace_back(agent.id);
-    add_servers(machine.folder + "/.mcp.json", "mcpServers", out);
-    add_servers(machine.home + "/.claude.json", "mcpServers", out);
+    add_servers_of_claude(machine, out);
     add_servers(machine.home + "/.gemini/settings.json", "mcpServers", out);
     add_servers(machine.home + "/.config/opencode/opencode.json", "mcp", out);
     return out;

@@ -1,5 +1,8 @@
 // init: writes a first configuration and an example tool.
 
+#include "base/text/text.h"
+#include "cli/client/address.h"
+#include "cli/client/client.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/init/first_config.h"
 
@@ -80,7 +83,19 @@ std::string found_text(Installed const& found) {
     for (std::string const& agent : found.agents) out += "\n  agent      " + agent;
     for (FoundServer const& server : found.servers)
         out += "\n  MCP server " + server.name + " (" + server.file + ")";
-    return out == "Found:" ? "Found no model, agent or MCP server.\n" : out + "\n";
+    if (out == "Found:") out = "Found no model, agent or MCP server.";
+    for (Skipped const& one : found.skipped) out += "\nskipped " + one.what + ": " + one.why;
+    return escape_for_terminal(out, true) + "\n";
+}
+
+// A server that is busy must not delay the first minute.
+Outcome<Json> ollama_tags(std::string const& url) {
+    constexpr Duration limit{1'000};
+    auto const address = parse_url(url);
+    if (!address) return std::unexpected(address.error());
+    auto reply = Client({.address = *address, .token = {}, .time_limit = limit}).get("/api/tags");
+    if (!reply) return std::unexpected(reply.error());
+    return std::move(reply->body);
 }
 
 Outcome<std::string> folder_of(Context const& context, std::string const& named) {
@@ -103,8 +118,8 @@ Outcome<int> execute(Context const& context, InitArgs const& args) {
         return std::string(value == nullptr ? "" : value);
     };
     std::error_code ignored;
-    auto const found =
-        look_around({variable, context.env.home, std::filesystem::current_path(ignored).string()});
+    auto const found = look_around(
+        {variable, context.env.home, std::filesystem::current_path(ignored).string(), ollama_tags});
     context.err << found_text(found);
     bool const ask = !args.yes && context.may_ask;
     Choices choices{.model = choose_model(context, ask, found)};
