@@ -9,8 +9,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+from unittest import mock
 
-from dormouse import BINARY, ROOT, Alone, Case, Client, Events, environment, main, wait_for
+from dormouse import BINARY, ROOT, Alone, Case, Client, Events, environment, main, run, wait_for
 
 BASE = '''
 [server]
@@ -187,6 +188,50 @@ class WhatIsApplied(Reloading):
         (secrets / 'dormouse_CI_SECRET').write_text('whsec_' + 'dHdv' * 8 + '\n')
         self.assertEqual(self.reload()['applied'], ['[[source]] ci: secrets_env'])
         self.assertNotIn('dHdv', self.server.tail())
+
+    def test_secret_in_the_folder_of_secrets_is_read_again(self):
+        secrets = self.folder / 'secrets'
+        secrets.mkdir(mode=0o750)
+        (secrets / 'README').write_text('not a variable of the configuration\n')
+        (secrets / 'README').chmod(0o640)
+
+        def write(name, text, mode=0o640):
+            file = secrets / name
+            file.unlink(missing_ok=True)
+            file.write_text('whsec_' + text * 8 + '\n')
+            file.chmod(mode)
+
+        write('CI_SECRET', 'b25l')
+        replaced = mock.patch(f'{__name__}.BASE', BASE.replace(
+            'demo = false', f'demo = false\nsecrets_dir = "{secrets.name}"'))
+        replaced.start()
+        self.addCleanup(replaced.stop)
+        source = '[[source]]\nid = "ci"\nkind = "standard"\nsecrets_env = ["CI_SECRET"]\n'
+        self.serve(self.ops('"todo"'), source)
+        self.assertEqual(self.reload()['applied'], [])
+        write('CI_SECRET', 'dHdv')
+        self.assertEqual(self.reload()['applied'], ['[[source]] ci: secrets_env'])
+        write('LATER', 'dHdv')
+        later = source.replace('"ci"', '"later"').replace('CI_SECRET', 'LATER')
+        self.assertEqual(self.reload(self.ops('"todo"'), source, later)['applied'],
+                         ['[[source]] later (added)'])
+        write('CI_SECRET', 'dGhy', 0o644)
+        refused = self.reload()
+        self.assertStatus(refused, 400)
+        self.assertIn('CI_SECRET can be read or changed by others: chmod 640',
+                      refused['mistakes'][0])
+        write('CI_SECRET', 'dGhy')
+        self.assertEqual(self.reload()['applied'], ['[[source]] ci: secrets_env'])
+        self.assertNotIn('dHdv', self.server.tail())
+
+        write('CI_SECRET', 'dGhy', 0o604)
+        checked = run('config', 'check', str(self.folder / 'dormouse.toml'))
+        self.assertEqual(checked.returncode, 2, checked)
+        self.assertIn('secrets_dir', checked.stderr)
+        self.assertIn('chmod 640', checked.stderr)
+        secrets.chmod(0o770)
+        self.assertIn('chmod 750', run('config', 'check',
+                                       str(self.folder / 'dormouse.toml')).stderr)
 
     def test_token_stays_valid(self):
         server = self.serve(self.ops('"todo"'))

@@ -4,6 +4,7 @@
 #include "app/start/flags.h"
 #include "app/start/start_checks.h"
 #include "config/changes.h"
+#include "io/process/service_manager.h"
 #include "json/json.h"
 
 #include <filesystem>
@@ -55,6 +56,8 @@ std::expected<config::Config, Mistakes> read_again(cli::ServeOptions const& opti
     note(address ? refuse_open(options.insecure, config->server, *address)
                  : std::unexpected(address.error()));
     note(refuse_exposed_data(*config, options.data));
+    auto const secrets = secrets_folder(*config);
+    if (!secrets.empty()) note(io::check_secrets(secrets));
     if (!out.empty()) return std::unexpected(std::move(out));
     return config;
 }

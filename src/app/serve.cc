@@ -503,7 +503,7 @@ Result<void> check_address(cli::ServeOptions const& options, config::Config cons
 // Reads the configuration and the flags.
 std::expected<config::Config, int> read_config(cli::ServeOptions const& options,
                                                std::optional<io::InheritedSocket> const& socket) {
-    auto config = load_config(options.config);
+    auto config = first_config(options.config);
     if (!config) return Refused(complain(options, config.error()));
     if (auto applied = apply_flags(options, config->server, config->store); !applied)
         return refused(options, applied);

@@ -177,7 +177,7 @@ int print_mistakes(std::string const& file, Mistakes const& mistakes, bool as_js
 }
 
 int check(std::string const& file, std::string const& data, bool as_json) {
-    auto const config = load_config(file);
+    auto const config = first_config(file);
     if (!config) return print_mistakes(file, config.error(), as_json);
     if (auto const mistakes = mistakes_in(*config); !mistakes.empty())
         return print_mistakes(file, mistakes, as_json);
@@ -191,14 +191,14 @@ int check(std::string const& file, std::string const& data, bool as_json) {
 
 // Says nothing if there are none.
 int only_mistakes(std::string const& file) {
-    auto const config = load_config(file);
+    auto const config = first_config(file);
     if (!config) return print_mistakes(file, config.error(), false);
     auto const mistakes = mistakes_in(*config);
     return mistakes.empty() ? 0 : print_mistakes(file, mistakes, false);
 }
 
 int show(std::string const& file, bool as_json) {
-    auto const config = load_config(file);
+    auto const config = first_config(file);
     if (!config) return print_mistakes(file, config.error(), as_json);
     as_json ? std::puts(std::string(config::effective_json(*config).text()).c_str())
             : std::fputs(config::effective_text(*config).c_str(), stdout);

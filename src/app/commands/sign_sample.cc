@@ -96,7 +96,7 @@ std::expected<cli::SignedDelivery, cli::Mistakes> sign_press(config::Config cons
 }  // namespace
 
 std::expected<cli::SignedDelivery, cli::Mistakes> sign_sample(cli::SampleOptions const& options) {
-    auto const config = load_config(options.config);
+    auto const config = first_config(options.config);
     if (!config) return std::unexpected(config.error());
     if (options.press) return sign_press(*config, options);
     auto const sources = webhook_sources(*config);

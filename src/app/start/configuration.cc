@@ -82,13 +82,20 @@ config::Environment config_environment() {
     return environment;
 }
 
-std::expected<config::Config, Mistakes> load_config(std::string const& file) {
-    if (file.empty()) return config::Config{};
-    auto const text = read_file(file);
-    if (!text) {
-        return std::unexpected(Mistakes{file + ": cannot be read: " + text.error().detail +
-                                        "; name another file, or write one: dormouse config init"});
-    }
+namespace {
+
+Mistakes unreadable(std::string const& file, Error const& error) {
+    return Mistakes{file + ": cannot be read: " + error.detail +
+                    "; name another file, or write one: dormouse config init"};
+}
+
+std::string beside_file(std::string const& file, std::string const& folder) {
+    return folder.empty() ? folder : (std::filesystem::path(file).parent_path() / folder).string();
+}
+
+std::expected<config::Config, Mistakes> config_of(std::string const& file,
+                                                  Result<std::string> const& text) {
+    if (!text) return std::unexpected(unreadable(file, text.error()));
     auto config = config::read_config(file, *text, config_environment());
     if (config) return *std::move(config);
     Mistakes out;
@@ -96,6 +103,27 @@ std::expected<config::Config, Mistakes> load_config(std::string const& file) {
         out.push_back(config::line_of(file, problem));
     }
     return std::unexpected(std::move(out));
+}
+
+}  // namespace
+
+std::string secrets_folder(config::Config const& config) {
+    return beside_file(config.file, config.server.secrets_dir);
+}
+
+std::expected<config::Config, Mistakes> load_config(std::string const& file) {
+    return file.empty() ? config::Config{} : config_of(file, read_file(file));
+}
+
+std::expected<config::Config, Mistakes> first_config(std::string const& file) {
+    if (file.empty()) return config::Config{};
+    auto const text = read_file(file);
+    auto const folder = beside_file(file, text ? config::secrets_dir_of(*text) : std::string());
+    if (!folder.empty())
+        if (auto const taken = io::take_secrets(folder); !taken)
+            return std::unexpected(
+                Mistakes{file + ": [server] secrets_dir: " + taken.error().detail});
+    return config_of(file, text);
 }
 
 }  // namespace dormouse::app

@@ -41,6 +41,7 @@ struct Server {
     std::vector<std::string> trusted_proxies = {};
     std::string tls_cert = {};        // PEM file; empty: plain HTTP
     std::string tls_key = {};         // set if and only if tls_cert is
+    std::string secrets_dir = {};     // folder whose files are variables; empty: none
     std::string metrics_listen = {};  // HOST:PORT where GET /metrics needs no token; empty: none
     // host[:port] to which webhooks may be sent besides public addresses by https.
     std::vector<std::string> webhook_hosts = {};

@@ -38,6 +38,11 @@ constexpr Key server_rows[] = {
                            "PEM file of the certificate's key. A reload reads both files again.")
         .like("server.key")
         .at_restart(),
+    text<&Server::secrets_dir>(
+        "secrets_dir", some_text,
+        "Folder: each file of it is a variable with its name, read at start and by each reload.")
+        .like("secrets")
+        .at_restart(),
     text<&Server::metrics_listen>("metrics_listen", address,
                                   "HOST:PORT where GET /metrics needs no token.")
         .like("127.0.0.1:9464")

@@ -143,6 +143,17 @@ std::expected<Config, std::vector<Problem>> read_config(std::string const& file,
     return config;
 }
 
+std::string secrets_dir_of(std::string_view text) {
+    auto const top =
+        text.size() > file_bytes_max ? std::expected<Node, Problem>() : parse_toml(text);
+    auto const* const sections = top ? top->get<Node::Table>() : nullptr;
+    Node const* const server = sections ? find(*sections, "server") : nullptr;
+    auto const* const keys = server ? server->get<Node::Table>() : nullptr;
+    Node const* const value = keys ? find(*keys, "secrets_dir") : nullptr;
+    auto const* const folder = value ? value->get<std::string>() : nullptr;
+    return folder ? *folder : std::string();
+}
+
 std::string line_of(std::string const& file, Problem const& problem) {
     std::string const line = problem.line == 0 ? "" : ":" + std::to_string(problem.line);
     return file + line + ": " + problem.text;

@@ -20,6 +20,10 @@ inline constexpr std::size_t file_bytes_max = std::size_t{1} << 20;
 [[nodiscard]] std::expected<Config, std::vector<Problem>> read_config(
     std::string const& file, std::string_view text, Environment const& environment);
 
+// [server] secrets_dir, which must be known before the variables that the rest names are read.
+// Empty: not set, or the text has mistakes.
+[[nodiscard]] std::string secrets_dir_of(std::string_view text);
+
 // Valid settings that probably do not do what is intended, in the same form.
 [[nodiscard]] std::vector<Problem> warnings(Config const& config);
 // The project whose sessions agents serve that run as the server's user.

@@ -6,11 +6,13 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -18,6 +20,7 @@
 #include <ctime>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -84,15 +87,65 @@ std::set<std::string, std::less<>>& taken() {
     return names;
 }
 
+// Empty: none. Written while the process has one thread.
+std::string& secrets_folder() {
+    static std::string folder;
+    return folder;
+}
+
+// Files of a group are for a server that runs as another user than the one who writes them.
+Result<void> refuse_open_to_others(std::string const& path, mode_t refused) {
+    struct stat found{};
+    if (::stat(path.c_str(), &found) != 0)
+        return fail(Code::bad_value, path + ": " + std::strerror(errno));
+    if ((found.st_mode & refused) == 0) return {};
+    bool const folder = S_ISDIR(found.st_mode);
+    return fail(Code::bad_value, path + " can be " + (folder ? "" : "read or ") +
+                                     "changed by others: chmod " + (folder ? "750" : "640") +
+                                     " it");
+}
+
+Result<std::string> read_secret(std::string const& path) {
+    auto const closed = refuse_open_to_others(path, S_IRWXO | S_IWGRP);
+    return closed ? read_credential(path) : std::unexpected(closed.error());
+}
+
 // nullopt: there is no such file, or it cannot be used.
 std::optional<std::string> credential_now(std::string const& name) {
+    if (!is_variable_name(name)) return std::nullopt;
     char const* const folder = std::getenv("CREDENTIALS_DIRECTORY");
-    if (!folder || !is_variable_name(name)) return std::nullopt;
     for (std::string_view const prefix : {std::string_view(), credential_prefix}) {
+        if (!folder) break;
         auto value = read_credential(std::string(folder).append("/").append(prefix).append(name));
         if (value) return *std::move(value);
     }
-    return std::nullopt;
+    if (secrets_folder().empty()) return std::nullopt;
+    auto value = read_secret(secrets_folder() + "/" + name);
+    return value ? std::optional(*std::move(value)) : std::nullopt;
+}
+
+// Names, and values, of the variables in the folder.
+using Secrets = std::map<std::string, std::string>;
+
+Result<Secrets> secrets_in(std::string const& folder) {
+    auto const closed = refuse_open_to_others(folder, S_IWOTH | S_IWGRP);
+    if (!closed) return std::unexpected(closed.error());
+    Secrets out;
+    std::error_code error;
+    for (auto const& entry : std::filesystem::directory_iterator(folder, error)) {
+        std::string const name = entry.path().filename().string();
+        if (!is_variable_name(name)) continue;
+        auto value = read_secret(entry.path().string());
+        if (!value) return std::unexpected(std::move(value.error()));
+        out.emplace(name, *std::move(value));
+    }
+    if (error) return fail(Code::bad_value, folder + ": " + error.message());
+    return out;
+}
+
+void set_variable(std::string const& name, std::string const& value) {
+    ::setenv(name.c_str(), value.c_str(), 0);
+    taken().insert(name);
 }
 
 bool listens(int fd) {
@@ -161,11 +214,24 @@ Result<void> take_credentials() {
         if (!is_variable_name(name) || std::getenv(name.c_str())) continue;
         auto value = read_credential(entry.path().string());
         if (!value) return std::unexpected(std::move(value.error()));
-        ::setenv(name.c_str(), value->c_str(), 0);
-        taken().insert(name);
+        set_variable(name, *value);
     }
     if (error) return fail(Code::bad_value, std::string(folder) + ": " + error.message());
     return {};
+}
+
+Result<void> take_secrets(std::string const& folder) {
+    auto const secrets = secrets_in(folder);
+    if (!secrets) return std::unexpected(secrets.error());
+    secrets_folder() = folder;
+    for (auto const& [name, value] : *secrets)
+        if (!std::getenv(name.c_str())) set_variable(name, value);
+    return {};
+}
+
+Result<void> check_secrets(std::string const& folder) {
+    auto const secrets = secrets_in(folder);
+    return secrets ? Result<void>() : std::unexpected(secrets.error());
 }
 
 Result<std::optional<InheritedSocket>> inherited_socket() {

@@ -57,8 +57,14 @@ struct InheritedSocket {
 // and in no /proc/PID/environ. A line break at the end is left out. While the process has one
 // thread. Errors: bad_value, if a file cannot be read or has over 64 KiB or a NUL byte.
 [[nodiscard]] Result<void> take_credentials();
-// The value of a variable of this process; of one that take_credentials() has set, or that is not
-// set, what its file contains now. nullopt: neither exists. On any thread.
+// The same for the files of `folder` ([server] secrets_dir), which people change while the process
+// runs. A later call names another folder in its place. Errors: also those of check_secrets().
+[[nodiscard]] Result<void> take_secrets(std::string const& folder);
+// Error: bad_value for a folder or a file of it that cannot be read, that others can read (files)
+// or change, or that is no variable's value.
+[[nodiscard]] Result<void> check_secrets(std::string const& folder);
+// The value of a variable of this process; of one that take_credentials() or take_secrets() has
+// set, or that is not set, what its file contains now. nullopt: neither exists. On any thread.
 [[nodiscard]] std::optional<std::string> variable_now(std::string const& name);
 
 // inherited_socket() for descriptor `fd`, which is owned from then on.
