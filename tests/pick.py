@@ -191,6 +191,41 @@ class Pick(Cli):
         self.assertEqual(terminal.ended(), DONE, terminal.text)
         self.assertNotIn('hunter2', str(self.server.messages(session)))
 
+    def test_session_is_chosen_for_its_tasks(self):
+        session = self.server.create('hello')['id']
+        self.server.at_rest(session)
+        terminal = Terminal('tasks', *self.where())
+        terminal.until('Which one? [1]: ')
+        terminal.type('1\n')
+        terminal.until('no tasks')
+        self.assertEqual(terminal.ended(), DONE)
+
+    def test_session_and_artifact_are_chosen(self):
+        session = self.server.create('deploy A')['id']
+        (call,) = self.server.open_calls(session)
+        output = 'begin' + 'x' * 1_200_000 + 'the end'
+        self.assertStatus(self.server.result(call['id'], output), 200)
+        self.server.at_rest(session)
+        terminal = Terminal('artifact', *self.where())
+        terminal.until('Which one? [1]: ')
+        terminal.type('1\n')
+        terminal.until('1200012')
+        self.assertIn('begin', terminal.text)
+        terminal.until('Which one? [1]: ')
+        terminal.type('1\n')
+        terminal.until('the end')
+        self.assertEqual(terminal.ended(), DONE)
+        done = run('artifact', *self.where())
+        self.assertEqual(done.returncode, USAGE, done)
+        self.assertIn('which artifact?', done.stderr)
+        empty = self.server.create('hello')['id']
+        self.server.at_rest(empty)
+        terminal = Terminal('artifact', *self.where())
+        terminal.until('Which one? [1-2]: ')
+        terminal.type('1\n')
+        terminal.until('name no artifact')
+        self.assertEqual(terminal.ended(), NOT_FOUND)
+
     def test_redact_refuses_what_names_nothing(self):
         session = self.server.create('hello')['id']
         for words, why in (

@@ -50,16 +50,38 @@ id = "unset"
 kind = "hmac"
 secrets_env = ["S_NOT_SET"]
 '''
+OWN = '''
+[server]
+demo = false
+[[model]]
+id = "m"
+kind = "scripted"
+[[agent]]
+id = "jobs"
+model = "m"
+tools = ["deploy"]
+[[tool]]
+name = "deploy"
+description = "starts a job"
+kind = "command"
+command = ["./job.sh"]
+webhook_secret_env = "S_PLAIN"
+'''
 SECRETS = {'S_CI': WHSEC, 'S_PLAIN': 'plain secret'}
 
 
 class Sources(Cli):
+    text = CONFIG
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix='dormouse-trigger-')
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.config = self.folder / 'dormouse.toml'
-        self.config.write_text(CONFIG)
+        self.config.write_text(self.text)
+        job = self.folder / 'job.sh'
+        job.write_text('#!/bin/sh\ncat >/dev/null\nexit 75\n')
+        job.chmod(0o755)
         self.server = Server('--config', str(self.config), env=SECRETS)
         self.addCleanup(self.server.clean)
 
@@ -75,8 +97,8 @@ class Sources(Cli):
         self.assertEqual(done.returncode, exits, done)
         return done
 
-    def waiting(self, prompt='deploy A'):
-        session = self.server.create(prompt)['id']
+    def waiting(self, prompt='deploy A', agent='demo'):
+        session = self.server.create(prompt, agent=agent)['id']
         return session, self.server.open_calls(session)[0]['id']
 
     def final_text(self, session):
@@ -199,6 +221,42 @@ role = "read"
         self.server.at_rest(session)
         receipt = self.server.get(f'/async-tool/pending/{call}')['receipt']
         self.assertEqual((receipt['by']['name'], receipt['via']), ('ann', 'slack'))
+
+
+class OwnSecret(Sources):
+    text = OWN
+
+    def test_own_secret_of_a_call_settles_it(self):
+        for words, expected in ((('live',), 'live'), (('--json-value', '[1]'), '[1]'),
+                                (('--error', 'no room'), 'no room'), ((), 'sample')):
+            session, call = self.waiting(agent='jobs')
+            self.assertIn('applied', self.command('trigger', '--own', call, *words).stdout)
+            self.assertIn(expected, self.final_text(session))
+        secret = {'S_ASKED': 'of this call'}
+        asked = self.server.post('/api/pending', {
+            'kind': 'result', 'question': 'Done?',
+            'webhookURL': 'https://example.org/x', 'webhookSecret': secret['S_ASKED']})
+        call = self.assertStatus(asked, 201)['pendingID']
+        named = ('trigger', '--own', call, 'live', '--secret-env', 'S_ASKED')
+        self.assertIn('applied', self.command(*named, **secret).stdout)
+        shown = self.command(*named, '--print', **secret).stdout
+        self.assertIn(f':{self.server.port}/async-tool/webhook\n', shown)
+        self.assertNotIn(secret['S_ASKED'], shown)
+
+    def test_own_secret_that_is_missing_or_wrong_is_refused(self):
+        asked = self.server.post('/api/pending', {'kind': 'result', 'question': 'Done?'})
+        call = self.assertStatus(asked, 201)['pendingID']
+        refused = self.command('trigger', '--own', call, exits=USAGE)
+        self.assertIn('has no webhook_secret_env', refused.stderr)
+        self.assertIn('--secret-env', refused.stderr)
+        refused = self.command('trigger', '--own', call, '--secret-env', 'S_NOT', exits=USAGE)
+        self.assertIn('S_NOT of --secret-env is not set', refused.stderr)
+        _, call = self.waiting(agent='jobs')
+        self.command('trigger', '--own', call, '--secret-env', 'S_CI', exits=NOT_ALLOWED)
+        for words in ((call, 'a', 'b'), (call, 'a', '--error', 'x'), (call, '--button', 'deny'),
+                      ('--body', 'x')):
+            self.command('trigger', '--own', *words, exits=USAGE)
+        self.command('trigger', 'ci', call, '--secret-env', 'S_CI', exits=USAGE)
 
 
 class Listen(Sources):

@@ -6,6 +6,7 @@
 #include "base/text/text.h"
 #include "base/url.h"
 #include "cli/client/client.h"
+#include "io/process/service_manager.h"
 #include "json/json.h"
 #include "webhook/sample.h"
 
@@ -93,11 +94,43 @@ std::expected<cli::SignedDelivery, cli::Mistakes> sign_press(config::Config cons
     return out;
 }
 
+// The secret of a call: that of its tool, or what a variable holds.
+std::expected<std::string, cli::Mistakes> own_secret(config::Config const& config,
+                                                     cli::SampleOptions const& options) {
+    if (!options.secret_env.empty()) {
+        auto const value = io::variable_now(options.secret_env);
+        if (value && !value->empty()) return *value;
+        return mistake("the variable " + options.secret_env + " of --secret-env is not set");
+    }
+    auto const tool = std::ranges::find(config.tools, options.tool, &config::Tool::name);
+    if (tool != config.tools.end() && tool->webhook_secret) return tool->webhook_secret->value;
+    return mistake("tool " + options.tool +
+                   " has no webhook_secret_env in the configuration: name the variable with the "
+                   "secret of its calls with --secret-env");
+}
+
+std::expected<cli::SignedDelivery, cli::Mistakes> sign_own(config::Config const& config,
+                                                           cli::SampleOptions const& options) {
+    auto const secret = own_secret(config, options);
+    if (!secret) return std::unexpected(secret.error());
+    webhook::Source const source{.id = "default", .kind = webhook::Kind::hmac};
+    auto body = body_of(source, options);
+    if (!body) return mistake(body.error().detail);
+    cli::SignedDelivery out{
+        .target = "/async-tool/webhook",
+        .headers =
+            webhook::sign(source.kind, *secret, "msg_" + cli::random_key(), *body, wall_time()),
+        .body = *std::move(body)};
+    out.headers.emplace_back("Content-Type", content_type(out.body));
+    return out;
+}
+
 }  // namespace
 
 std::expected<cli::SignedDelivery, cli::Mistakes> sign_sample(cli::SampleOptions const& options) {
     auto const config = first_config(options.config);
     if (!config) return std::unexpected(config.error());
+    if (!options.tool.empty()) return sign_own(*config, options);
     if (options.press) return sign_press(*config, options);
     auto const sources = webhook_sources(*config);
     auto const source = std::ranges::find(sources, options.source, &webhook::Source::id);

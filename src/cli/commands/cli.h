@@ -181,6 +181,9 @@ struct SampleOptions {
     std::string output = "null";  // JSON
     std::optional<std::string> error = {};
     std::optional<SamplePress> press = {};  // by Slack instead of a source
+    // By the call's own secret instead of a source: the one of this tool, or in this variable.
+    std::string tool = {};
+    std::string secret_env = {};
 };
 struct SignedDelivery {
     std::string target;  // of the request

@@ -126,6 +126,49 @@ Outcome<std::string> pick_message(Context const& context, Client& client,
     return chosen(context, ids, table.text(context.style, context.columns));
 }
 
+namespace {
+
+struct NamedArtifact {
+    std::string id;
+    std::string what;  // its name, or what the tool printed first
+    std::int64_t bytes = 0;
+};
+
+// A file of a message, or an output that was too long for it.
+void add_artifacts(json::View part, std::vector<NamedArtifact>& out) {
+    for (json::View const view : {part, part["state"]["output"], part["state"]}) {
+        auto const id = view["artifactID"].string();
+        if (!id || std::ranges::find(out, *id, &NamedArtifact::id) != out.end()) continue;
+        auto what = view["name"].string_or(view["head"].string_or(view["mime"].string_or("")));
+        out.push_back({*id, std::move(what), view["bytes"].integer_or(0)});
+    }
+}
+
+}  // namespace
+
+Outcome<std::string> pick_artifact(Context const& context, Client& client,
+                                   std::string const& session) {
+    auto const page =
+        client.get("/api/sessions/" + session + "/messages?limit=" + std::to_string(searched_max));
+    if (!page) return std::unexpected(page.error());
+    std::vector<NamedArtifact> found;
+    json::View(page->body)["items"].elements([&](json::View message) {
+        message["parts"].elements([&](json::View part) { add_artifacts(part, found); });
+    });
+    if (found.empty())
+        return failure(status::not_found, "the messages of the session name no artifact");
+    auto const first = found.size() - std::min(found.size(), offered_max);
+    found.erase(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(first));
+    std::vector<std::string> ids;
+    Table table({"#", "BYTES", {"ARTIFACT", Narrow::words}});
+    for (NamedArtifact const& one : found) {
+        ids.push_back(one.id);
+        table.add({std::to_string(ids.size()), std::to_string(one.bytes),
+                   shortened(one.what.empty() ? one.id : one.what, 200)});
+    }
+    return chosen(context, ids, table.text(context.style, context.columns));
+}
+
 bool confirmed(Context const& context, std::string const& question) {
     context.err << question << " [y/N] " << std::flush;
     std::string answer;

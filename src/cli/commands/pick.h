@@ -16,6 +16,9 @@ namespace dormouse::cli {
 // Offers the newest messages of the session.
 [[nodiscard]] Outcome<std::string> pick_message(Context const& context, Client& client,
                                                 std::string const& session);
+// Offers the artifacts that the newest messages of the session name.
+[[nodiscard]] Outcome<std::string> pick_artifact(Context const& context, Client& client,
+                                                 std::string const& session);
 // Asks a question for yes or no; no by default.
 [[nodiscard]] bool confirmed(Context const& context, std::string const& question);
 

@@ -348,12 +348,25 @@ Outcome<int> print_bytes(Context const& context, std::string const& bytes) {
     return status::done;
 }
 
+// Without an id a person chooses a session, and one of its artifacts.
+Outcome<std::string> artifact_of(Context const& context, Client& client, std::string const& given) {
+    if (!given.empty()) return given;
+    if (!context.may_ask)
+        return failure(status::usage, "which artifact? There is no terminal to choose it on",
+                       "Name it; the messages of its session do: dormouse show SESSION.");
+    auto const session = pick_session(context, client);
+    if (!session) return session;
+    return pick_artifact(context, client, *session);
+}
+
 }  // namespace
 
 Outcome<int> execute(Context const& context, ArtifactArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
-    auto const bytes = client->bytes("/api/artifacts/" + percent_encode(args.id));
+    auto const id = artifact_of(context, *client, args.id);
+    if (!id) return std::unexpected(id.error());
+    auto const bytes = client->bytes("/api/artifacts/" + percent_encode(*id));
     if (!bytes) return std::unexpected(bytes.error());
     if (args.file.empty()) return print_bytes(context, *bytes);
     std::ofstream file(args.file, std::ios::binary | std::ios::trunc);

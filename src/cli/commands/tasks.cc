@@ -4,6 +4,7 @@
 #include "base/url.h"
 #include "cli/client/resolve.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/pick.h"
 
 #include <algorithm>
 #include <chrono>
@@ -113,14 +114,16 @@ Outcome<int> start(Context const& context, Client& client, std::string const& pa
 }  // namespace
 
 Outcome<int> execute(Context const& context, TasksArgs const& args) {
-    if (args.session.empty() && args.task.empty()) {
+    if (args.session.empty() && args.task.empty() && !context.may_ask) {
         return failure(status::usage, "whose tasks?",
                        "dormouse tasks SESSION, or --output, --resume, --cancel, --clear TASK.");
     }
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
     if (!args.task.empty()) return of_one(context, *client, args);
-    auto const session = resolve_session(*client, context.global.project, args.session);
+    auto const session = args.session.empty()
+                             ? pick_session(context, *client)
+                             : resolve_session(*client, context.global.project, args.session);
     if (!session) return std::unexpected(session.error());
     std::string const path = "/api/sessions/" + *session + "/tasks";
     if (args.tree) return show_tree(context, *client, path);

@@ -59,7 +59,7 @@ Outcome<void> write_outcome(Context const& context, TriggerArgs const& args,
 }
 
 // Names the call, by its id and by its externalRef.
-Outcome<void> name_call(Context const& context, Client& client, std::string const& given,
+Outcome<void> name_call(Context const& context, Client& client, std::string const& given, bool own,
                         SampleOptions& options) {
     if (given.empty() && !context.may_ask)
         return failure(status::usage, "trigger needs a call or a body",
@@ -71,6 +71,7 @@ Outcome<void> name_call(Context const& context, Client& client, std::string cons
     if (!call) return std::unexpected(call.error());
     options.pending = *std::move(id);
     options.reference = json::View(call->body)["externalRef"].string_or("");
+    if (own) options.tool = json::View(call->body)["tool"].string_or("");
     if (options.press) options.press->digest = json::View(call->body)["inputDigest"].string_or("");
     return {};
 }
@@ -166,16 +167,33 @@ Outcome<void> read_button(TriggerArgs const& args, SampleOptions& options) {
     return {};
 }
 
+// With --own the first word is the call, and the second its output.
+Outcome<TriggerArgs> words_in_order(TriggerArgs args) {
+    if (!args.own && args.source.empty())
+        return failure(status::usage, "trigger needs a source",
+                       "Name a [[source]] of the configuration, or a call with --own.");
+    if (!args.own) return args;
+    bool const more = args.text || (!args.call.empty() && (args.json_value || args.error));
+    if (more) return failure(status::usage, "--own takes a call, and one output");
+    if (!args.call.empty()) args.text = args.call;
+    args.call = std::exchange(args.source, {});
+    return args;
+}
+
 }  // namespace
 
-Outcome<int> execute(Context const& context, TriggerArgs const& args) {
+Outcome<int> execute(Context const& context, TriggerArgs const& given) {
+    auto const ordered = words_in_order(given);
+    if (!ordered) return std::unexpected(ordered.error());
+    TriggerArgs const& args = *ordered;
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
     SampleOptions options{.config = config_of(context, *client, args.config),
-                          .source = args.source};
+                          .source = args.source,
+                          .secret_env = args.secret_env};
     if (auto const read = read_button(args, options); !read) return std::unexpected(read.error());
     if (args.body.empty()) {
-        if (auto const named = name_call(context, *client, args.call, options); !named)
+        if (auto const named = name_call(context, *client, args.call, args.own, options); !named)
             return std::unexpected(named.error());
         if (auto const written = write_outcome(context, args, options); !written)
             return std::unexpected(written.error());

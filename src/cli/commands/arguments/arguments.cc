@@ -197,9 +197,8 @@ void Grammar::add_checks() {
     auto const artifact = std::make_shared<ArtifactArgs>();
     auto* const a = add("artifact", "The bytes of an artifact",
                         "dormouse artifact art_… -o report.csv", artifact);
-    a->add_option("id", artifact->id, "Artifact, as show and tail name it")
-        ->type_name("ARTIFACT")
-        ->required();
+    a->add_option("id", artifact->id, "Artifact, as show and tail name it (a terminal asks)")
+        ->type_name("ARTIFACT");
     a->add_option("-o,--output", artifact->file, "Write them to this file")->type_name("FILE");
     auto const doctor = std::make_shared<DoctorArgs>();
     auto* const d =

@@ -277,6 +277,8 @@ struct TriggerArgs {
     std::string button = {};  // "approve" or "deny": of a message of slack-bot
     std::string as = {};      // who presses it: a [[user]]
     bool print = false;       // print the request, and send nothing
+    bool own = false;         // by the call's own secret; `source` is the call, `call` the output
+    std::string secret_env = {};  // the variable with that secret; empty: that of the call's tool
 };
 // Signs what it receives as a source does, and forwards it to the server.
 struct ListenArgs {

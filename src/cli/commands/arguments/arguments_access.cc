@@ -62,12 +62,13 @@ void Grammar::add_sources() {
                         "dormouse trigger ci pnd_… live\n"
                         "  dormouse trigger ci pnd_… --error 'no such branch' --print\n"
                         "  dormouse trigger github --body delivery.json\n"
-                        "  dormouse trigger slack pnd_… --button approve --as ann",
+                        "  dormouse trigger slack pnd_… --button approve --as ann\n"
+                        "  dormouse trigger --own pnd_… live",
                         trigger);
     t->add_option("source", trigger->source,
-                  "A [[source]] of the configuration, by its id; with --button: slack")
-        ->type_name("SOURCE")
-        ->required();
+                  "A [[source]] of the configuration, by its id; with --button: slack; with --own: "
+                  "the call, before its output")
+        ->type_name("SOURCE");
     auto* const call =
         t->add_option("call", trigger->call, "The pending call that it settles")->type_name("CALL");
     auto* const text =
@@ -97,6 +98,16 @@ void Grammar::add_sources() {
     t->add_option("--as", trigger->as, "Who presses it: a [[user]] with slack (the only one)")
         ->type_name("NAME")
         ->needs(button);
+    auto* const own =
+        t->add_flag(
+             "--own", trigger->own,
+             "Sign by the call's own secret (webhook_secret_env of its tool), not a source's")
+            ->excludes(button)
+            ->excludes(t->get_option("--body"));
+    t->add_option("--secret-env", trigger->secret_env,
+                  "The variable with that secret, if the configuration does not name it")
+        ->type_name("NAME")
+        ->needs(own);
     t->add_option("--config", trigger->config, "Configuration with the source (the server's)")
         ->type_name("FILE");
     t->add_flag("--print", trigger->print, "Print the request, and send nothing");

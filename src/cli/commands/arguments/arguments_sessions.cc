@@ -137,9 +137,9 @@ void Grammar::add_tasks() {
                         "dormouse tasks ses_AAAAAAE\n  dormouse tasks ses_AAAAAAE --start 'Look it "
                         "up' --agent demo\n  dormouse tasks --output tsk_… --wait 1m",
                         tasks);
-    auto* const session =
-        t->add_option("session", tasks->session, "Session; a unique beginning is enough")
-            ->type_name("SESSION");
+    auto* const session = t->add_option("session", tasks->session,
+                                        "Session; a unique beginning is enough (a terminal asks)")
+                              ->type_name("SESSION");
     auto* const start = t->add_option("--start", tasks->start, "Start a task with this prompt")
                             ->type_name("PROMPT")
                             ->needs(session);
