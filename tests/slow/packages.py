@@ -5,7 +5,10 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
+import signal
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -26,6 +29,46 @@ def confined(root, *command):
     return run('bwrap', '--unshare-all', '--uid', '65532', '--gid', '65532', '--ro-bind', root, '/',
                '--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp', '--die-with-parent',
                '--clearenv', '--setenv', 'HOME', '/tmp', *command)
+
+
+class Container:
+    """What a runtime makes of the image: its user, environment, folder and command, a read-only
+    root, its volume, and namespaces of its own. `more`: further arguments of bwrap."""
+
+    def __init__(self, case, root, image, volume, *more):
+        (mounted,) = image['Volumes']
+        variables = [word for pair in image['Env'] for word in ('--setenv', *pair.split('=', 1))]
+        inform, informed = os.pipe()
+        self.program = image['Entrypoint']
+        self.process = subprocess.Popen(
+            ['bwrap', '--unshare-all', '--as-pid-1', '--uid', '65532', '--gid', '65532',
+             '--ro-bind', root, '/', '--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp',
+             '--bind', volume, mounted, '--chdir', image['WorkingDir'], '--die-with-parent',
+             '--clearenv', *variables, *more, '--info-fd', str(informed),
+             *self.program, *image['Cmd']],
+            pass_fds=[informed], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        os.close(informed)
+        case.addCleanup(self.process.stdout.close)
+        case.addCleanup(self.process.wait)
+        case.addCleanup(self.process.kill)
+        with os.fdopen(inform) as answer:
+            self.pid = json.loads(answer.read())['child-pid']
+        ready = self.process.stdout.readline()
+        assert ready.startswith('ready http://0.0.0.0:3676'), ready
+
+    def run(self, *words, status=0):
+        """Runs the program beside the server, as `podman exec` does."""
+        done = subprocess.run(
+            ['nsenter', '--target', str(self.pid), '--user', '--preserve-credentials', '--mount',
+             '--net', '--wd=/', *self.program, '--data', '/var/lib/dormouse', *words],
+            capture_output=True, text=True, timeout=60,
+            env={'HOME': '/var/lib/dormouse', 'PATH': '/usr/bin'})
+        assert done.returncode == status, done
+        return done.stdout
+
+    def stop(self):
+        os.kill(self.pid, signal.SIGTERM)
+        return self.process.wait(60)
 
 
 class OfTheSingleFile(unittest.TestCase):
@@ -103,6 +146,25 @@ class OfTheSingleFile(unittest.TestCase):
             (self.folder / name).mkdir()
         [program] = config['config']['Entrypoint']
         self.assertIn(WOKE, confined(self.folder, program, 'demo'))
+
+        with self.subTest('its own command serves from its volume'):
+            self.serve(config['config'])
+
+    def serve(self, image, *more):
+        """The second container has the volume of the first, as after an upgrade of the image."""
+        volume = self.folder / 'volume'
+        volume.mkdir(mode=0o700)
+        first = Container(self, self.folder, image, volume, *more)
+        out = first.run('prompt', '--agent', 'demo', 'deploy shop', status=10)
+        call = re.search(r'pnd_[\w-]+', out)[0]
+        self.assertIn('1 waiting', first.run('status'))
+        self.assertEqual(first.stop(), 0)
+        second = Container(self, self.folder, image, volume, *more)
+        self.assertIn('applied', second.run('result', call, 'live'))
+        self.assertIn('live', second.run('show', call))
+        self.assertEqual(second.stop(), 0)
+        self.assertTrue((volume / 'token').exists(), 'the data outlives the containers')
+        self.assertFalse((self.folder / 'var/lib/dormouse/token').exists())
 
     def compare_with_compose(self, image):
         import yaml
