@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 """`dormouse archive`: completed sessions are in files before the store loses them, `show` still
 reads them, and an archive that was interrupted is finished by the next one."""
+import contextlib
 import gzip
 import json
 import os
 import pathlib
 import resource
+import sqlite3
 import stat
 import subprocess
+import unittest
 
 import postgres
 from dormouse import BINARY, Events, Server, environment, main, run, wait_for
 from export import Whole
 from feeds import whole_feed
+from stored import STORE
 
 
 class Archive(Whole):
@@ -87,6 +91,18 @@ class Moved(Archive):
         self.assertIn('2 files, 2 sessions, 0 findings', self.read('verify').stdout)
         self.assertIn('is not in the archive', self.read('show', rests, status=1).stderr)
         self.server.finish()
+
+    @unittest.skipIf(STORE != 'sqlite', 'reads the SQLite file')
+    def test_neither_title_nor_alias_stays_in_the_store(self):
+        moved = [self.completed('deploy the secret', alias=name) for name in 'ab']
+        self.archives()
+        self.assertTrue(all(map(self.gone, moved)))
+        deleted = self.server.create('delete the secret', alias='c')['id']
+        self.server.at_rest(deleted)
+        self.assertStatus(self.server.delete(f'/api/sessions/{deleted}'), 204)
+        with contextlib.closing(sqlite3.connect(self.server.directory + '/dormouse.db')) as file:
+            rows = file.execute('SELECT title, alias, status FROM sessions').fetchall()
+        self.assertEqual(rows, [('', '', 'deleted')] * 3)
 
     def test_file_is_an_export_that_zcat_reads(self):
         session = self.completed()

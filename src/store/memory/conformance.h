@@ -341,6 +341,8 @@ TEST_P(StoreConformance, RowsRewrittenAfterAnEvent_OlderOnesStay) {
 
 TEST_P(StoreConformance, ErasedSession_KeepsItsRowAndCreateKey) {
     auto first = create(1, "acme");
+    first.row->alias = "ops-1";
+    first.row->title = "the password is hunter2";
     first.create_key = Bits128{9};
     first.wake_at = at(5);
     first.pending = {pause(1)};
@@ -351,13 +353,14 @@ TEST_P(StoreConformance, ErasedSession_KeepsItsRowAndCreateKey) {
     auto last = append(1, 1);
     last.erase = true;
     last.row = first.row;
-    last.row->title = "";
     last.row->status = "deleted";
     commit_one(last);
 
     auto const loaded = store().load(session(1)).value();
     ASSERT_TRUE(loaded.row);
     EXPECT_EQ(loaded.row->status, "deleted");
+    EXPECT_EQ(loaded.row->title, "");
+    EXPECT_EQ(loaded.row->alias, "");
     EXPECT_TRUE(loaded.tail.empty());
     EXPECT_FALSE(loaded.snapshot);
     EXPECT_FALSE(loaded.wake_at);

@@ -283,6 +283,8 @@ void MemoryStore::erase(std::uint64_t number, MemoryDisk::Session& session) {
     set_wake(number, session, std::nullopt, 0);
     auto row = std::move(session.row);
     row.status = "deleted";
+    row.title.clear();
+    row.alias.clear();
     row.turn = port::TurnState::rest;
     session = {};
     session.row = std::move(row);

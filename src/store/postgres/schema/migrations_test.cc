@@ -117,6 +117,31 @@ TEST_F(PostgresMigrations, EachOlderFormat_IsContinued) {
     }
 }
 
+// Step 12. The row of a session that was deleted has frames while an import is about to restore it.
+TEST_F(PostgresMigrations, DeletedSessionsOfAnOlderFormat_LoseTitleAndAlias) {
+    auto connection = in_schema();
+    ASSERT_TRUE(migrate(connection, schema_, migrations().first(11)));
+    auto const run = [&](std::string const& sql) { return connection.script(sql, seconds(5)); };
+    auto const rows = [](std::string const& no, std::string const& status) {
+        return "INSERT INTO sessions(no, id, project, agent, alias, title, status, created,"
+               " updated, turn, head, stamp) VALUES(" +
+               no + ", 's" + no + "', 'acme', 'ops', 'a" + no + "', 't" + no + "', '" + status +
+               "', 1, 1, 0, 0, 0); INSERT INTO aliases(project, alias, no) VALUES('acme', 'a" + no +
+               "', " + no + ");";
+    };
+    auto const made = run(rows("1", "deleted") + rows("2", "completed") + rows("3", "deleted") +
+                          "INSERT INTO journal(no, first, n, sum, data) VALUES(3, 1, 1, 0, '[]')");
+    ASSERT_TRUE(made) << made.error().error.detail;
+    ASSERT_TRUE(migrate(connection, schema_, migrations()));
+    auto const left = connection.run(
+        Call{"SELECT string_agg(alias || title, ';' ORDER BY no),"
+             " (SELECT string_agg(alias, ';' ORDER BY no) FROM aliases) FROM sessions"},
+        seconds(5));
+    ASSERT_TRUE(left);
+    EXPECT_EQ(left->text(0, 0), ";a2t2;a3t3");
+    EXPECT_EQ(left->text(0, 1), "a2;a3");
+}
+
 TEST_F(PostgresMigrations, StepThatFails_LeavesNothing) {
     auto connection = in_schema();
     std::array<char const*, 2> const steps{migrations()[0],

@@ -54,6 +54,21 @@ TEST_F(AliasesTest, RedactedSession_LeavesNoAlias) {
     EXPECT_EQ(rows(), "ops 2, secret-2 3");
 }
 
+TEST_F(AliasesTest, DeletedSession_LeavesNoAlias) {
+    auto const first = named(1, "secret-1");
+    write(*a_, first);
+    write(*a_, renamed(first, 1, "secret-2"));
+    write(*a_, named(2, "ops"));
+    auto last = renamed(first, 2, "secret-2");
+    last.claims_alias = false;
+    last.row->status = "deleted";
+    last.erase = true;
+    write(*b_, last);
+    EXPECT_EQ(rows(), "ops 2");
+    write(*a_, named(3, "secret-2"));
+    EXPECT_EQ(rows(), "ops 2, secret-2 3");
+}
+
 TEST_F(AliasesTest, FormerAliasThatAnotherSessionHas_Stays) {
     auto const first = named(1, "ops");
     write(*a_, first);

@@ -441,7 +441,12 @@ constexpr char const* data_keys =
     "CREATE TABLE data_keys(id TEXT PRIMARY KEY, master TEXT NOT NULL, mixed INTEGER NOT NULL,"
     "  wrapped BLOB NOT NULL) STRICT, WITHOUT ROWID;";
 
-constexpr std::array<char const*, 23> steps_of_this_release{tables,
+// A deleted session keeps no text. A row with frames is that of an import that is not whole.
+constexpr char const* deleted_rows =
+    "UPDATE sessions SET title = '', alias = '' WHERE status = 'deleted' AND (title <> '' OR alias"
+    " <> '') AND NOT EXISTS (SELECT 1 FROM journal WHERE k > no << 24 AND k < (no + 1) << 24);";
+
+constexpr std::array<char const*, 24> steps_of_this_release{tables,
                                                             views,
                                                             feed_and_artifacts,
                                                             completed,
@@ -463,7 +468,8 @@ constexpr std::array<char const*, 23> steps_of_this_release{tables,
                                                             turns,
                                                             day_sums,
                                                             data_keys,
-                                                            pending_calls};
+                                                            pending_calls,
+                                                            deleted_rows};
 
 }  // namespace
 

@@ -144,6 +144,25 @@ TEST(Schema, TurnsOfAnEarlierVersion_AreReadFromTheJournal) {
               0x02002);
 }
 
+// Step 24. The row of a session that was deleted has frames while an import is about to restore it.
+TEST(Schema, DeletedSessionsOfAnEarlierVersion_LoseTitleAndAlias) {
+    TestDirectory const directory;
+    {
+        auto connection = directory.connect();
+        ASSERT_TRUE(migrate(connection, migrations().first(23)));
+    }
+    directory.run(
+        "INSERT INTO names VALUES(1, 'acme');"
+        "INSERT INTO sessions(no, id, project, agent, alias, title, status, created, updated)"
+        " VALUES(1, 's1', 1, 1, 'a1', 't1', 'deleted', 1, 1),"
+        "(2, 's2', 1, 1, 'a2', 't2', 'completed', 1, 1), (3, 's3', 1, 1, 'a3', 't3', 'deleted', 1,"
+        " 1); INSERT INTO journal VALUES(3 << 24 | 1, 1, 0, '[]')");
+    auto connection = directory.connect();
+    ASSERT_TRUE(migrate(connection, migrations()));
+    EXPECT_EQ(directory.text("SELECT group_concat(alias || title, ';' ORDER BY no) FROM sessions"),
+              ";a2t2;a3t3");
+}
+
 // A kill within a step: its transaction is cut off after each of its statements.
 TEST(Schema, MigrationKilledInAnyStep_ContinuesFromThatStep) {
     TestDirectory const whole;

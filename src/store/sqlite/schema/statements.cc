@@ -66,7 +66,8 @@ constexpr auto writes = in_order<Write>({
     {Write::erase_pending, "DELETE FROM pending WHERE no = ?1"},
     {Write::erase_keys, "DELETE FROM keys WHERE no = ?1"},
     {Write::erase_snapshot, "DELETE FROM snapshots WHERE no = ?1"},
-    {Write::mark_deleted, "UPDATE sessions SET status = 'deleted', turn = 0 WHERE no = ?1"},
+    {Write::mark_deleted,
+     "UPDATE sessions SET status = 'deleted', turn = 0, title = '', alias = '' WHERE no = ?1"},
     {Write::find_deleted,
      "SELECT 1 FROM sessions WHERE no = ?1 AND id = ?2 AND status = 'deleted' AND NOT EXISTS "
      "(SELECT"
