@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 """`dormouse redact --archive` removes content from the files of an archive."""
 import gzip
+import http.client
+import http.server
 import json
+import os
 import subprocess
+import threading
 
+import postgres
 from archive import Archive
-from dormouse import BINARY, environment, main, run, wait_for
+from dormouse import BINARY, Server, environment, main, run, wait_for
 
 
-class Redacted(Archive):
+class Redacting(Archive):
     def message(self, session):
         listed = json.loads(self.read('show', session, '--json').stdout.splitlines()[1])
         return listed['items'][0]['id']
@@ -22,6 +27,8 @@ class Redacted(Archive):
     def holds(self, text):
         return any(text.encode() in gzip.decompress(file.read_bytes()) for file in self.files())
 
+
+class Redacted(Redacting):
     def test_message_goes_from_the_file_and_others_stay(self):
         session = self.completed('the password is hunter2')
         other = self.completed('hello other')
@@ -185,6 +192,199 @@ class Redacted(Archive):
             self.assertIn('1 session, 0 findings', self.read('verify').stdout)
         self.redacts(session, message, '--yes')
         self.assertEqual(len(self.files()), 1)
+
+
+class Deleting:
+    """A proxy that calls `before` before the deletion of a session reaches the server."""
+
+    def __init__(self, server, before):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                if self.command == 'DELETE':
+                    before()
+                headers = {name: value for name, value in self.headers.items()
+                           if name.lower() not in ('host', 'connection')}
+                body = self.rfile.read(int(self.headers.get('Content-Length') or 0))
+                connection = http.client.HTTPConnection('127.0.0.1', server.port)
+                connection.request(self.command, self.path, body, headers)
+                answer = connection.getresponse()
+                content = answer.read()
+                connection.close()
+                self.send_response(answer.status)
+                for name in ('Content-Type', 'Dormouse-Version'):
+                    if name in answer.headers:
+                        self.send_header(name, answer.headers[name])
+                self.send_header('Content-Length', str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            do_DELETE = do_GET
+
+            def log_message(self, *_):
+                pass
+
+        self.proxy = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        self.url = f'http://127.0.0.1:{self.proxy.server_address[1]}'
+        threading.Thread(target=self.proxy.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.proxy.shutdown()
+        self.proxy.server_close()
+
+
+class Meanwhile(Redacting):
+    """The server redacts a session of which the archive has a copy."""
+
+    def redacts_in_the_store(self, session):
+        path = f'/api/sessions/{session}/redactions'
+        for item in self.server.messages(session):
+            self.assertStatus(self.server.post(path, {'messageID': item['id'], 'reason': 'x'}), 200)
+
+    def test_redaction_before_the_deletion_leaves_no_copy(self):
+        session = self.completed('the password is hunter2')
+        other = self.completed('hello other')
+        redacted = []
+
+        def redact_once():
+            if not redacted:
+                redacted.append(self.redacts_in_the_store(session))
+
+        proxy = Deleting(self.server, redact_once)
+        self.addCleanup(proxy.close)
+        done = self.archives('--server', proxy.url, status=1,
+                             env={'DORMOUSE_TOKEN': self.server.token})
+        self.assertTrue(redacted)
+        self.assertIn(f'left: {session}: it was redacted while it was archived', done.stderr)
+        self.assertFalse(self.holds('hunter2'))
+        self.assertFalse(self.gone(session))
+        self.assertTrue(self.gone(other))
+        self.assertIn('hello other', self.read('show', other).stdout)
+        self.assertIn('archived 1 session', self.archives().stdout)
+        self.assertIn('[removed by', self.read('show', session).stdout)
+        self.assertIn('2 sessions, 0 findings', self.read('verify').stdout)
+
+    def test_redaction_after_an_interrupted_run_reaches_the_file(self):
+        session = self.completed('the password is hunter2')
+        self.archives(status=1, env={'DORMOUSE_TOKEN': 'wrong'})
+        self.assertTrue(self.holds('hunter2'))
+        self.redacts_in_the_store(session)
+        self.assertIn('archived 1 session', self.archives().stdout)
+        self.assertFalse(self.holds('hunter2'))
+        self.assertTrue(self.gone(session))
+        self.assertIn('1 session, 0 findings', self.read('verify').stdout)
+
+    def restored_and_redacted(self, *options):
+        session = self.completed('the password is hunter2')
+        self.archives(*options)
+        done = run('archive', str(self.archive), '--restore', session, '--data',
+                   str(self.server.directory))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.redacts_in_the_store(session)
+        self.archives(*options, after='90d')
+        self.assertFalse(self.holds('hunter2'))
+        self.assertEqual(self.files() + self.files('.index.json'), [])
+        self.archives(*options)
+        self.assertIn('[removed by', self.read('show', session).stdout)
+
+    def test_redaction_of_a_restored_session_reaches_the_file(self):
+        self.restored_and_redacted()
+
+    def test_redaction_in_a_database_reaches_the_file(self):
+        postgres.needed()
+        url = postgres.cluster().url('t_' + os.urandom(6).hex())
+        server = Server('--store', url, '--relaxed', start=False)
+        server.store = None
+        self.addCleanup(server.clean)
+        original, self.server = self.server, server.start()
+        wait_for(lambda: server.get('/readyz').status == 200, what='readiness')
+        self.restored_and_redacted('--store', url)
+        server.term()
+        self.server = original
+
+    def test_unchanged_copy_stays(self):
+        session = self.completed('hello')
+        self.archives()
+        done = run('archive', str(self.archive), '--restore', session, '--data',
+                   str(self.server.directory))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        before = self.files()
+        self.archives(after='90d')
+        self.assertEqual(self.files(), before)
+
+
+class Forks(Redacting):
+    def fork(self, session):
+        made = self.assertStatus(self.server.post(f'/api/sessions/{session}/fork', {}), 201)
+        self.server.at_rest(made['id'])
+        return made['id']
+
+    def family(self, end_first=True):
+        """A session with a secret, its fork, and the fork of that, which are completed."""
+        first = self.server.create('the password is hunter2')['id']
+        self.server.at_rest(first)
+        title = {'title': 'of customer hunter3'}
+        self.assertStatus(self.server.call('PATCH', f'/api/sessions/{first}', title), 200)
+        second = self.fork(first)
+        third = self.fork(second)
+        for session in [first] * end_first + [second, third]:
+            self.end(session)
+        return first, second, third
+
+    def prompt_of(self, session):
+        return self.server.messages(session)[0]['id']
+
+    def redacts_with_forks(self, session, *options, status=0):
+        return self.redacts(session, *options, '--forks', '--yes', status=status)
+
+    def test_message_goes_from_forks_too(self):
+        first, second, third = self.family()
+        other = self.completed('hello other')
+        message, answer = [one['id'] for one in self.server.messages(first)][:2]
+        self.archives()
+        shown = self.shown(other)
+        done = self.redacts(first, message, '--forks', '--dry-run')
+        self.assertIn(f'fork {second} {message}: would be removed there, too', done.stdout)
+        self.assertTrue(self.holds('hunter2'))
+        done = self.redacts_with_forks(first, message, answer)
+        for fork in (second, third):
+            self.assertIn(f'fork {fork} {message}: removed there, too', done.stdout)
+            self.assertIn('[removed by', self.read('show', fork).stdout)
+        self.assertFalse(self.holds('hunter2'))
+        self.assertTrue(self.holds('hunter3'))
+        self.redacts_with_forks(first, '--title')
+        self.assertFalse(self.holds('hunter3'))
+        self.assertEqual(self.shown(other), shown)
+        self.assertIn('4 sessions, 0 findings', self.read('verify').stdout)
+        audit = [json.loads(line) for line in (self.archive / 'audit.jsonl').open()]
+        self.assertLessEqual({first, second, third}, {one['sessionID'] for one in audit})
+        again = self.redacts_with_forks(first, message, '--json')
+        self.assertEqual({copy['sessionID'] for copy in json.loads(again.stdout)['copies']},
+                         {second, third})
+
+    def test_fork_names_its_original_and_other_forks(self):
+        first, second, third = self.family()
+        message = self.prompt_of(first)
+        self.archives()
+        self.redacts_with_forks(third, message)
+        for session in (first, second, third):
+            self.assertIn('[removed by', self.read('show', session).stdout)
+
+    def test_session_that_is_in_the_store_still(self):
+        first, second, third = self.family(end_first=False)
+        message, answer = [one['id'] for one in self.server.messages(first)][:2]
+        self.archives()
+        self.assertIn('is not in the archive',
+                      self.redacts(first, message, '--yes', status=1).stderr)
+        done = self.redacts_with_forks(first, message, answer)
+        self.assertIn(f'fork {third} {message}: removed there, too', done.stdout)
+        self.redacts_with_forks(first, '--title')
+        self.assertFalse(self.holds('hunter2') or self.holds('hunter3'))
+        self.assertIn('only messages (msg_), --title',
+                      self.redacts_with_forks(first, 'call_1', status=1).stderr)
+        lonely = self.completed('hello')
+        self.assertIn('no fork of it that has it',
+                      self.redacts_with_forks(lonely, self.prompt_of(lonely), status=1).stderr)
+        self.assertIn('2 sessions, 0 findings', self.read('verify').stdout)
 
 
 if __name__ == '__main__':

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """[archive]: the server moves completed sessions into files itself, and says when it cannot."""
 import base64
+import gzip
 import json
 import os
 import shutil
@@ -107,6 +108,25 @@ class OneServer(Sweeps):
         """Moves the clock to the next sweep, and waits for its end."""
         self.server.advance(3_700)
         wait_for(lambda: self.metric('dormouse_archive_age_seconds') < 600, what='a sweep')
+
+    def test_redacted_copy_is_removed_by_the_next_sweep(self):
+        self.begin()
+        session, other = self.completed('the password is hunter2'), self.completed()
+        self.server.advance(6 * DAY)
+        self.gone(session, other)
+        self.swept(2)
+        done = run('archive', str(self.archive), '--restore', session, '--data',
+                   self.server.directory)
+        self.assertEqual(done.stdout.split(), [session], done.stderr)
+        for item in self.server.messages(session):
+            self.assertStatus(self.server.post(f'/api/sessions/{session}/redactions',
+                                               {'messageID': item['id'], 'reason': 'x'}), 200)
+        self.assertEqual(sorted(self.listed()), sorted([session, other]))
+        self.sweeps()
+        self.assertEqual(self.listed(), [other])
+        self.assertNotIn('archive', self.concerns())
+        for file in self.archive.glob('*.jsonl.gz'):
+            self.assertNotIn(b'hunter2', gzip.decompress(file.read_bytes()))
 
     def test_sessions_that_stay_are_counted_after_each_sweep(self):
         self.begin('sessions_per_sweep = 2', age='30m')

@@ -19,9 +19,11 @@ namespace dormouse::app {
 
 namespace {
 
-archive::Writer::Frame frame_of(archive::File const& file, Time at) {
+archive::Writer::Frame frame_of(archive::File const& file, Time at,
+                                std::set<SessionId> const& without) {
     runner::TransferHead head{release(), at, {}, {}};
-    for (archive::Entry const& entry : file.index.sessions) head.sessions.push_back(entry.id);
+    for (archive::Entry const& entry : file.index.sessions)
+        if (!without.contains(entry.id)) head.sessions.push_back(entry.id);
     return {runner::head_line(head), [](std::vector<archive::Entry> const& all) {
                 std::uint64_t events = 0;
                 for (archive::Entry const& entry : all) events += entry.head;
@@ -33,9 +35,11 @@ archive::Writer::Frame frame_of(archive::File const& file, Time at) {
 
 Result<archive::File> rewrite(archive::Writer& writer, archive::File const& file,
                               archive::Writer::Change const& change,
-                              archive::Writer::OnDamage damaged) {
+                              archive::Writer::OnDamage damaged,
+                              std::set<SessionId> const& without) {
     Time const now = io::SystemClock().now();
-    return writer.rewrite(file, {release(), now}, frame_of(file, now), change, damaged);
+    return writer.rewrite(file, {release(), now}, frame_of(file, now, without), change, damaged,
+                          without);
 }
 
 namespace {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,11 @@ struct Rekeyed {
     std::vector<std::string> servers = {};  // that still encrypt with another master key
 };
 
-// Writes the file again, as a file of this release.
+// Writes the file again, as a file of this release, without these sessions.
 [[nodiscard]] Result<archive::File> rewrite(archive::Writer& writer, archive::File const& file,
                                             archive::Writer::Change const& change,
-                                            archive::Writer::OnDamage damaged);
+                                            archive::Writer::OnDamage damaged,
+                                            std::set<SessionId> const& without = {});
 
 struct RebuiltIndexes {
     std::vector<std::string> made;  // their files, for people

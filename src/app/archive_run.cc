@@ -1,5 +1,6 @@
 #include "app/archive_run.h"
 
+#include "app/archive_outdated.h"
 #include "app/commands/archived.h"
 #include "app/release.h"
 #include "archive/archive.h"
@@ -186,6 +187,7 @@ private:
 
     void remove(SessionId id, Seq head) {
         auto const done = plan_.remove(id, head);
+        report_.refused = report_.refused || !done;
         if (done)
             ++report_.deleted;
         else
@@ -209,27 +211,60 @@ Result<std::unique_ptr<archive::Archive>> open_known(std::string const& director
     return std::unexpected(std::move(opened.error()));
 }
 
+// Removes copies of sessions that the store has, and that were redacted since.
+Result<OutdatedCopies> check_copies(port::Store& store, runner::SessionExport const& exported,
+                                    archive::Writer& writer, std::string const& directory,
+                                    std::optional<store::MasterKeys> const& keys,
+                                    archive::Encryption encryption) {
+    auto const all = open_known(directory, keys);
+    if (!all) return std::unexpected(all.error());
+    if (!*all) return OutdatedCopies();
+    return remove_outdated(store, exported, writer, **all, encryption);
+}
+
 }  // namespace
 
 Result<ArchiveReport> archive_completed(port::Store& store, ArchivePlan const& plan,
                                         std::optional<store::MasterKeys> const& keys) {
     io::SystemEntropy entropy;
-    archive::Encryption encryption;
-    if (keys && !plan.plain) encryption = {&*keys, &entropy};
+    archive::Encryption const with_keys{keys ? &*keys : nullptr, &entropy};
+    archive::Encryption const fresh = plan.plain ? archive::Encryption() : with_keys;
     std::optional<archive::Writer> writer;
     if (!plan.dry_run) {
-        auto opened = archive::Writer::open(plan.directory, encryption);
+        auto opened = archive::Writer::open(plan.directory, fresh);
         if (!opened) return std::unexpected(std::move(opened.error()));
         writer.emplace(*std::move(opened));
     }
+    auto const exported = runner::SessionExport::open(store);
+    if (!exported) return std::unexpected(exported.error());
+    Result<OutdatedCopies> checked;
+    if (writer) checked = check_copies(store, *exported, *writer, plan.directory, keys, with_keys);
+    if (!checked) return std::unexpected(std::move(checked.error()));
+    if (writer) writer->encrypt(fresh);
     auto known = open_known(plan.directory, keys);
     if (!known) return std::unexpected(std::move(known.error()));
     auto const groups = groups_of(store, plan);
     if (!groups) return std::unexpected(groups.error());
+    Archiving archiving(store, *exported, plan, *std::move(known));
+    auto report = archiving.run(writer ? &*writer : nullptr, *groups);
+    if (report) report->failed = std::move(checked->kept);
+    return report;
+}
+
+Result<void> check_archived(port::Store& store, std::string const& directory,
+                            std::optional<store::MasterKeys> const& keys, ArchiveReport& report) {
+    io::SystemEntropy entropy;
+    archive::Encryption const encryption{keys ? &*keys : nullptr, &entropy};
+    auto writer = archive::Writer::open(directory, encryption);
+    if (!writer) return std::unexpected(std::move(writer.error()));
     auto const exported = runner::SessionExport::open(store);
     if (!exported) return std::unexpected(exported.error());
-    Archiving archiving(store, *exported, plan, *std::move(known));
-    return archiving.run(writer ? &*writer : nullptr, *groups);
+    auto checked = check_copies(store, *exported, *writer, directory, keys, encryption);
+    if (!checked) return std::unexpected(std::move(checked.error()));
+    for (auto& [session, why] : report.left)
+        if (checked->removed.contains(session)) why = "it was redacted while it was archived";
+    report.failed = std::move(checked->kept);
+    return {};
 }
 
 }  // namespace dormouse::app

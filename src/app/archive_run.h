@@ -40,11 +40,20 @@ struct ArchiveReport {
     std::uint64_t before = 0;  // sessions that were in the archive already
     std::uint64_t deleted = 0;
     std::vector<std::pair<SessionId, std::string>> left = {};  // and why they stay in the store
+    bool refused = false;                                      // a deletion failed
+    std::vector<std::string> failed = {};  // files that have content that was redacted, and why
 };
 
 // `keys`: of encrypted files; the first one encrypts new ones. Errors: those of the directory and
-// of the store; what was written before stays.
+// of the store; what was written before stays. First, copies of sessions that the store has, and
+// that were redacted since, are removed from the files.
 [[nodiscard]] Result<ArchiveReport> archive_completed(port::Store& store, ArchivePlan const& plan,
                                                       std::optional<store::MasterKeys> const& keys);
+
+// Removes such copies from the files, and says so in the report. For sessions that could not be
+// deleted: one may have been redacted after it was read. `store`: what it has now. Errors as above.
+[[nodiscard]] Result<void> check_archived(port::Store& store, std::string const& directory,
+                                          std::optional<store::MasterKeys> const& keys,
+                                          ArchiveReport& report);
 
 }  // namespace dormouse::app

@@ -73,14 +73,26 @@ Result<ArchiveReport> run(cli::ArchiveOptions const& options) {
     if (!options.remove && !options.dry_run) return run_alone(options);
     auto const view = open_view(options.data, options.store, options.key_env);
     if (!view) return std::unexpected(view.error());
-    return move_all(options, *view->store, [&](SessionId session, Seq head) {
+    auto report = move_all(options, *view->store, [&](SessionId session, Seq head) {
         return options.remove(session.text(), head);
     });
+    if (!report || !report->refused) return report;
+    // The view does not have what was changed meanwhile.
+    auto const now = open_view(options.data, options.store, options.key_env);
+    if (!now) return std::unexpected(now.error());
+    auto const keys = master_keys(options.key_env);
+    if (!keys) return std::unexpected(keys.error());
+    auto const checked = check_archived(*now->store, options.directory, *keys, *report);
+    if (!checked) return std::unexpected(checked.error());
+    return report;
 }
 
 int conclude(cli::ArchiveOptions const& options, ArchiveReport const& report) {
     for (auto const& [session, why] : report.left)
         std::fprintf(stderr, "left: %s: %s\n", session.text().c_str(),
+                     escape_for_terminal(why).c_str());
+    for (std::string const& why : report.failed)
+        std::fprintf(stderr, "has content that was redacted: %s\n",
                      escape_for_terminal(why).c_str());
     if (options.json) {
         json::Writer out;
@@ -95,7 +107,7 @@ int conclude(cli::ArchiveOptions const& options, ArchiveReport const& report) {
                     static_cast<unsigned long long>(report.before),
                     static_cast<unsigned long long>(report.deleted), report.left.size());
     }
-    return report.left.empty() ? 0 : 1;
+    return report.left.empty() && report.failed.empty() ? 0 : 1;
 }
 
 int archive_sessions(cli::ArchiveOptions const& options) {

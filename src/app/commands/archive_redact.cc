@@ -2,6 +2,7 @@
 
 #include "app/archive_changes.h"
 #include "app/commands/archived.h"
+#include "app/commands/archived_forks.h"
 #include "app/parts/stores.h"
 #include "app/parts/user.h"
 #include "archive/writer.h"
@@ -11,14 +12,14 @@
 #include "http/resources/sessions/redaction_fields.h"
 #include "io/clock.h"
 #include "io/fd.h"
+#include "runner/lane/redact/redact_copies.h"
 #include "runner/lane/stored.h"
 #include "runner/transfer/export.h"
-#include "runner/transfer/place.h"
-#include "store/memory/memory_store.h"
 
 #include <fcntl.h>
 
 #include <cerrno>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -28,11 +29,10 @@ namespace dormouse::app {
 
 namespace {
 
-using Asks = std::vector<runner::RedactionAsk>;
 using Reports = std::vector<runner::RedactionReport>;
 
-Result<Asks> asks_of(SessionId session, cli::ArchiveRedaction const& options) {
-    Asks out;
+Result<RedactionAsks> asks_of(SessionId session, cli::ArchiveRedaction const& options) {
+    RedactionAsks out;
     for (std::string const& request : options.requests) {
         auto const checked = json::check(request);
         if (!checked) return std::unexpected(checked.error());
@@ -40,18 +40,6 @@ Result<Asks> asks_of(SessionId session, cli::ArchiveRedaction const& options) {
         out.push_back(http::read_redaction(body, session));
         if (body.error()) return std::unexpected(*body.error());
     }
-    return out;
-}
-
-// A store with this session alone.
-Result<std::unique_ptr<store::MemoryStore>> store_of(std::string_view lines) {
-    auto arrival = read_archived(lines);
-    if (!arrival) return std::unexpected(std::move(arrival.error()));
-    auto out = std::make_unique<store::MemoryStore>();
-    runner::ImportGuard const guard{[] { return Result<void>(); },
-                                    [](Epoch) { return Result<void>(); }};
-    auto const placed = runner::place(*out, std::move(*arrival->placing), {}, guard);
-    if (!placed) return std::unexpected(placed.error());
     return out;
 }
 
@@ -73,32 +61,43 @@ Result<archive::Writer::Session> session_in(port::Store& store, archive::Entry e
     return archive::Writer::Session{std::move(entry), std::move(text)};
 }
 
+using AsksBySession = std::map<SessionId, RedactionAsks>;
+
 class Redaction {
 public:
-    Redaction(SessionId session, Asks asks)
-        : session_(session),
-          asks_(std::move(asks)),
-          by_{ActorType::token, user_name()},
-          now_(io::SystemClock().now()) {}
+    explicit Redaction(SessionId root)
+        : root_(root), by_{ActorType::token, user_name()}, now_(io::SystemClock().now()) {}
+
+    void add(SessionId session, runner::RedactionAsk ask) {
+        asks_[session].push_back(std::move(ask));
+    }
+    [[nodiscard]] bool changes(SessionId session) const { return asks_.contains(session); }
 
     [[nodiscard]] Result<archive::Writer::Session> apply(archive::Writer::Session session) {
-        if (session.entry.id != session_) return session;
-        auto const store = store_of(session.lines);
+        auto const asks = asks_.find(session.entry.id);
+        if (asks == asks_.end()) return session;
+        auto const store = archived_store(session.lines);
         if (!store) return std::unexpected(store.error());
         Reports reports;
-        for (runner::RedactionAsk const& ask : asks_) {
-            auto report = runner::redact_stored(**store, session_, ask, by_, now_);
+        for (runner::RedactionAsk const& ask : asks->second) {
+            auto report = runner::redact_stored(**store, session.entry.id, ask, by_, now_);
+            // Of several states of a fork one may lack it.
+            bool const lacks = !report && report.error().code == Code::not_found;
+            if (lacks && session.entry.id != root_) report = runner::RedactionReport{};
             if (!report) return std::unexpected(std::move(report.error()));
             reports.push_back(*std::move(report));
         }
         if (auto noted = note_audit(**store); !noted)
             return std::unexpected(std::move(noted.error()));
-        reports_ = std::move(reports);
+        reports_[session.entry.id] = std::move(reports);
         return session_in(**store, std::move(session.entry));
     }
-    [[nodiscard]] Reports const& reports() const { return reports_; }
+    // Of the newest apply(), in the order of add().
+    [[nodiscard]] Reports const& reports(SessionId session) const { return reports_.at(session); }
     // The lines of the newest apply() that belong into an audit.
     [[nodiscard]] std::string const& audit() const { return audit_; }
+    [[nodiscard]] session::Actor const& by() const { return by_; }
+    [[nodiscard]] Time now() const { return now_; }
 
 private:
     [[nodiscard]] Result<void> note_audit(port::Store& store) {
@@ -109,12 +108,12 @@ private:
         return {};
     }
 
-    SessionId session_;
-    Asks asks_;
+    SessionId root_;
+    AsksBySession asks_ = {};
     session::Actor by_;
     Time now_;
-    Reports reports_;
-    std::string audit_;
+    std::map<SessionId, Reports> reports_ = {};
+    std::string audit_ = {};
 };
 
 Error in_file(archive::File const& file, Error error) {
@@ -122,7 +121,6 @@ Error in_file(archive::File const& file, Error error) {
     return error;
 }
 
-// `lines`: of the newest apply(), which files_of() has made for each file.
 Result<void> add_to_audit(std::filesystem::path const& directory, std::string const& lines) {
     if (lines.empty()) return {};
     auto const path = directory / "audit.jsonl";
@@ -133,40 +131,43 @@ Result<void> add_to_audit(std::filesystem::path const& directory, std::string co
     return backup::sync_directory(directory);
 }
 
-// The files that hold a state of the session, of which all can be changed.
-Result<std::vector<archive::File const*>> files_of(archive::Archive const& all, SessionId session,
-                                                   Redaction& redaction) {
-    std::vector<archive::File const*> out;
-    for (archive::File const& file : all.files())
+struct ChangedFile {
+    archive::File const* file = nullptr;
+    std::string audit = {};
+};
+
+// The files that hold a state of the sessions, of which all can be changed.
+Result<std::vector<ChangedFile>> files_of(archive::Archive const& all, Redaction& redaction) {
+    std::vector<ChangedFile> out;
+    for (archive::File const& file : all.files()) {
+        ChangedFile changed{.file = &file};
+        bool any = false;
         for (archive::Entry const& entry : file.index.sessions) {
-            if (entry.id != session) continue;
+            if (!redaction.changes(entry.id)) continue;
             auto lines = archive::Archive::read({&file, &entry});
             if (!lines) return std::unexpected(std::move(lines.error()));
             auto const tried = redaction.apply({entry, *std::move(lines)});
             if (!tried) return std::unexpected(in_file(file, tried.error()));
-            out.push_back(&file);
+            changed.audit += redaction.audit();
+            any = true;
         }
+        if (any) out.push_back(std::move(changed));
+    }
     return out;
 }
 
-Result<Reports> redact(archive::Archive const& all, SessionId session,
-                       cli::ArchiveRedaction const& options) {
-    auto asks = asks_of(session, options);
-    if (!asks) return std::unexpected(std::move(asks.error()));
-    Redaction redaction(session, *std::move(asks));
-    auto const files = files_of(all, session, redaction);
-    if (!files) return std::unexpected(files.error());
-    if (options.dry_run) return redaction.reports();
+Result<void> write_files(std::vector<ChangedFile> const& files, Redaction& redaction,
+                         cli::ArchiveRedaction const& options) {
     auto const masters = master_keys(options.place.key_env);
     if (!masters) return std::unexpected(masters.error());
     io::SystemEntropy entropy;
-    for (archive::File const* const file : *files) {
+    for (auto const& [file, audit] : files) {
         archive::Encryption encryption;
         if (file->key) encryption = {&**masters, &entropy};
         auto writer = archive::Writer::open(options.place.directory, encryption);
         if (!writer) return std::unexpected(std::move(writer.error()));
         // The line is written first: nobody could know of a removal without a line.
-        auto const noted = add_to_audit(options.place.directory, redaction.audit());
+        auto const noted = add_to_audit(options.place.directory, audit);
         if (!noted) return std::unexpected(noted.error());
         auto const done = rewrite(
             *writer, *file,
@@ -174,7 +175,67 @@ Result<Reports> redact(archive::Archive const& all, SessionId session,
             archive::Writer::OnDamage::copy);
         if (!done) return std::unexpected(done.error());
     }
-    return redaction.reports();
+    return {};
+}
+
+// The answer for an ask about a session that is not in the archive, of which forks are.
+runner::RedactionReport report_of_forks(SessionId root, runner::RedactionAsk const& ask,
+                                        Redaction const& redaction) {
+    runner::RedactionReport out{.session = root, .what = {}};
+    out.what.message = ask.message;
+    out.what.by = redaction.by();
+    out.what.reason = ask.reason;
+    return out;
+}
+
+// The answers for the session, with the forks in which it was removed, too.
+Reports answers_of(SessionId root, bool there, RedactionAsks const& asks,
+                   ArchivedForks const& forks, Redaction const& redaction) {
+    Reports out;
+    std::map<SessionId, std::size_t> taken;  // of the reports of each fork
+    for (std::size_t i = 0; i < asks.size(); ++i) {
+        auto report =
+            there ? redaction.reports(root).at(i) : report_of_forks(root, asks[i], redaction);
+        for (auto const& [ask, copy, ancestor] : forks) {
+            if (ask != i) continue;
+            auto const& its = redaction.reports(copy.session).at(taken[copy.session]++);
+            report.copies.push_back(copy);
+            report.copies.back().seq = its.seq;
+            if (there) continue;
+            report.what.events += its.what.events;
+            report.what.bytes += its.what.bytes;
+            report.what.artifacts += its.what.artifacts;
+        }
+        out.push_back(std::move(report));
+    }
+    return out;
+}
+
+// `there`: the archive has the session itself.
+Result<Reports> redact(archive::Archive const& all, SessionId session, bool there,
+                       cli::ArchiveRedaction const& options) {
+    auto const asks = asks_of(session, options);
+    if (!asks) return std::unexpected(asks.error());
+    Redaction redaction(session);
+    if (there)
+        for (runner::RedactionAsk const& ask : *asks) redaction.add(session, ask);
+    auto const forks = find_archived_forks(all, session, *asks, redaction.by(), redaction.now());
+    if (!forks) return std::unexpected(forks.error());
+    if (!there && forks->empty())
+        return fail(Code::not_found, "session " + session.text() +
+                                         " is not in the archive, and no fork of it that has it");
+    for (auto const& [i, copy, ancestor] : *forks) {
+        auto ask = runner::ask_for(copy, asks->at(i), ancestor);
+        ask.dry_run = options.dry_run;
+        redaction.add(copy.session, std::move(ask));
+    }
+    auto const files = files_of(all, redaction);
+    if (!files) return std::unexpected(files.error());
+    auto answers = answers_of(session, there, *asks, *forks, redaction);
+    if (options.dry_run) return answers;
+    if (auto written = write_files(*files, redaction, options); !written)
+        return std::unexpected(std::move(written.error()));
+    return answers_of(session, there, *asks, *forks, redaction);
 }
 
 }  // namespace
@@ -184,8 +245,9 @@ std::expected<std::vector<std::string>, std::string> redact_archived(
     auto const all = options.dry_run ? open_archive(options.place) : open_to_change(options.place);
     if (!all) return std::unexpected(all.error().detail);
     auto const found = all->find(options.session);
-    if (!found) return std::unexpected(found.error().detail);
-    auto const reports = redact(*all, found->entry->id, options);
+    auto const id = found ? found->entry->id : SessionId::parse(options.session);
+    if (!found && (!id || !options.forks)) return std::unexpected(found.error().detail);
+    auto const reports = redact(*all, *id, found.has_value(), options);
     if (!reports) return std::unexpected(reports.error().detail);
     std::vector<std::string> out;
     for (runner::RedactionReport const& report : *reports)

@@ -27,6 +27,8 @@ struct ArchiveSweeps::Job {
     Result<ArchiveReport> report = ArchiveReport{};
     std::vector<std::pair<SessionId, Seq>> removed = {};
     std::size_t at = 0;    // how many of them were deleted or refused
+    bool changed = false;  // one of them had new events
+    bool checks = false;   // only whether files have content that was redacted since
     std::size_t open = 0;  // are being deleted
 
     void run(std::stop_token const& stop) {
@@ -113,6 +115,10 @@ void ArchiveSweeps::begin_job() {
                      .stopped = {}},
             .store = store_place(store_, data_),
             .keys = *std::move(keys)});
+    begin(std::move(job));
+}
+
+void ArchiveSweeps::begin(std::shared_ptr<Job> job) {
     phase_ = Phase::sweeping;
     job_ = services_.workers.run([job](std::stop_token const& stop) { job->run(stop); },
                                  scope_.guard([this, job](bool ran) { written(job, ran); }));
@@ -132,18 +138,23 @@ void ArchiveSweeps::remove_next(std::shared_ptr<Job> const& job) {
     job->open = end - job->at;
     for (std::size_t i = std::exchange(job->at, end); i < end; ++i) {
         auto const& [session, head] = job->removed[i];
-        services_.runner.command(session, session::Delete{.if_match = head, .only_completed = true},
-                                 runner::Asker{},
-                                 scope_.guard([this, job](Result<session::Answer> const& answer) {
-                                     if (answer) ++status_.deleted;
-                                     if (--job->open == 0) remove_next(job);
-                                 }));
+        services_.runner.command(
+            session, session::Delete{.if_match = head, .only_completed = true}, runner::Asker{},
+            scope_.guard([this, job](Result<session::Answer> const& answer) {
+                if (answer) ++status_.deleted;
+                if (!answer && answer.error().code == Code::precondition_failed)
+                    job->changed = true;
+                if (--job->open == 0) remove_next(job);
+            }));
     }
 }
 
 void ArchiveSweeps::finish(Job const& job) {
     if (!job.report) return fail(job.report.error().detail);
     ArchiveReport const& report = *job.report;
+    if (!report.failed.empty())
+        return fail("has content that was redacted: " + report.failed.front());
+    if (job.checks) return wait();
     status_.sessions += report.archived;
     status_.bytes += report.bytes;
     status_.swept_at = services_.clock.now();
@@ -155,7 +166,18 @@ void ArchiveSweeps::finish(Job const& job) {
     if (last || left > skipped_max) skipped_.clear();
     for (auto const& [session, why] : report.left)
         if (!last && skipped_.size() < skipped_max) skipped_.insert(session);
+    if (job.changed) return begin_check(job);
     wait();
+}
+
+// A session may have been redacted while its file was written. The next sweep finds it, too.
+void ArchiveSweeps::begin_check(Job const& swept) {
+    auto job = std::make_shared<Job>(Job{
+        .plan = {.directory = swept.plan.directory, .sessions_max = 0, .remove = {}, .stopped = {}},
+        .store = swept.store,
+        .keys = swept.keys,
+        .checks = true});
+    begin(std::move(job));
 }
 
 void ArchiveSweeps::fail(std::string const& why) {

@@ -104,6 +104,7 @@ struct ArchiveRedaction {
     std::string session;                // a unique beginning is enough
     std::vector<std::string> requests;  // bodies of the API, in JSON
     bool dry_run = false;
+    bool forks = false;  // the archive need not have the session itself
 };
 struct ArchivePrograms {
     std::function<int(ArchiveOptions const&)> archive;

@@ -215,14 +215,17 @@ Result<void> Writer::put_index(fs::path const& stem, Index const& index) {
 }
 
 Result<File> Writer::rewrite(File const& file, Origin const& origin, Frame const& frame,
-                             Change const& change, OnDamage damaged) {
+                             Change const& change, OnDamage damaged,
+                             std::set<SessionId> const& without) {
     if (auto whole = Archive::check_size(file); !whole)
         return std::unexpected(std::move(whole.error()));
     bool const copies = damaged == OnDamage::copy && !file.key && !encryption_.masters;
     std::size_t at = 0;
     auto next = [&]() -> Result<std::optional<Piece>> {
-        if (at == file.index.sessions.size()) return std::nullopt;
-        Entry const& entry = file.index.sessions[at++];
+        auto const& all = file.index.sessions;
+        while (at < all.size() && without.contains(all[at].id)) ++at;
+        if (at == all.size()) return std::nullopt;
+        Entry const& entry = all[at++];
         auto lines = Archive::read({&file, &entry});
         if (!lines && copies && lines.error().code == Code::bad_value) {
             auto bytes = Archive::read_piece({&file, &entry});
@@ -248,6 +251,13 @@ Result<File> Writer::rewrite(File const& file, Origin const& origin, Frame const
     if (auto synced = backup::sync_directory(directory_); !synced)
         return std::unexpected(std::move(synced.error()));
     return written;
+}
+
+// The data first: without its index it would be made again (archive/reindex.h).
+Result<void> Writer::remove(File const& file) {
+    for (fs::path const& path : {file.path, index_path(file.stem)})
+        if (::unlink(path.c_str()) != 0 && errno != ENOENT) return backup::refused(path, errno);
+    return backup::sync_directory(directory_);
 }
 
 Result<File> Writer::compose(File file, Frame const& frame, Next const& next) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -64,8 +65,14 @@ public:
     // copied unchanged.
     using Change = std::function<Result<Session>(Session)>;
     enum class OnDamage : std::uint8_t { refuse, copy };
+    // The sessions of `without` are left out.
     [[nodiscard]] Result<File> rewrite(File const& file, Origin const& origin, Frame const& frame,
-                                       Change const& change, OnDamage damaged);
+                                       Change const& change, OnDamage damaged,
+                                       std::set<SessionId> const& without = {});
+    // Removes the file with its index, durably.
+    [[nodiscard]] Result<void> remove(File const& file);
+    // How files are encrypted from now on.
+    void encrypt(Encryption encryption) { encryption_ = encryption; }
     // Writes the index of a plain file, durably, in the place of a former one. REQUIRES: it
     // describes the data.
     [[nodiscard]] Result<void> put_index(std::filesystem::path const& stem, Index const& index);

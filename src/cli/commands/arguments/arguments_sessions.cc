@@ -458,13 +458,11 @@ void Grammar::add_life() {
         ->type_name("KEY");
     r->add_option("--reason", redact->reason, "Why: for the audit, without the content")
         ->type_name("TEXT");
-    auto* const forks =
-        r->add_flag("--forks", redact->forks,
-                    "Also remove it from forks and from the session they were forked from");
+    r->add_flag("--forks", redact->forks,
+                "Also remove it from forks and from the session they were forked from");
     auto* const archive = r->add_option("--archive", redact->archive,
                                         "In the files of an archive instead of a server")
-                              ->type_name("DIR")
-                              ->excludes(forks);
+                              ->type_name("DIR");
     add_key_env(*r, redact->key_env)->needs(archive);
     r->add_flag("--dry-run", redact->dry_run, "Only say what would be removed");
     r->add_flag("-y,--yes", redact->yes, "Do not ask for confirmation");

@@ -150,19 +150,25 @@ Outcome<bool> confirm_removal(Context const& context, Client& client, std::strin
     return confirmed(context, "Remove this for good?");
 }
 
-// Other sessions that have it. A server or another file may hold them.
-std::string elsewhere_text(json::View report) {
+// Other sessions that have it. A server or another file may hold those that are no forks.
+std::string elsewhere_text(json::View report, bool dry_run) {
     std::string out;
     report["copies"].elements([&](json::View copy) {
-        out += "  " + copy["why"].string_or("") + " " + copy["sessionID"].string_or("") + " " +
-               copy["item"].string_or("") + ": still there\n";
+        std::string const why = copy["why"].string_or("");
+        std::string const what = why != "fork" ? "still there"
+                                 : dry_run     ? "would be removed there, too"
+                                               : "removed there, too";
+        out += "  " + why + " " + copy["sessionID"].string_or("") + " " +
+               copy["item"].string_or("") + ": " + what + "\n";
     });
     return out;
 }
 
 Outcome<int> redact_files(Context const& context, RedactArgs const& args, bool dry_run) {
-    ArchiveRedaction options{
-        .place = {args.archive, args.key_env}, .session = args.session, .dry_run = dry_run};
+    ArchiveRedaction options{.place = {args.archive, args.key_env},
+                             .session = args.session,
+                             .dry_run = dry_run,
+                             .forks = args.forks};
     for (Thing const& thing : things_of(args))
         options.requests.emplace_back(redaction_body(args, thing, dry_run).text());
     auto const reports = context.programs.archives.redact(options);
@@ -172,7 +178,8 @@ Outcome<int> redact_files(Context const& context, RedactArgs const& args, bool d
         if (!checked) return failure(status::failed, checked.error().detail);
         json::View const report(*checked);
         std::string const head = dry_run ? "would be removed: " : "removed: ";
-        context.show(*checked, head + removed_text(report) + "\n" + elsewhere_text(report));
+        context.show(*checked,
+                     head + removed_text(report) + "\n" + elsewhere_text(report, dry_run));
     }
     return status::done;
 }

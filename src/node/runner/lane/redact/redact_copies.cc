@@ -151,6 +151,13 @@ Result<void> search_session(port::JournalStore& store, SessionId session, CopySe
     return {};
 }
 
+Result<std::optional<SessionId>> forked_from(port::JournalStore& store, SessionId session) {
+    auto const begin = beginning(store, session, false);
+    if (!begin) return std::unexpected(begin.error());
+    if (!begin->forked || begin->forked->from == SessionId()) return std::nullopt;
+    return begin->forked->from;
+}
+
 Result<CopySearch> search_copies(port::Store& store, CopySearch search) {
     if (search.tree.empty()) {
         if (auto added = add_ancestors(store, search); !added)

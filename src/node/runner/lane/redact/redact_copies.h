@@ -5,6 +5,7 @@
 #include "runner/lane/redact/redact.h"
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -37,6 +38,9 @@ struct CopySearch {
 // has the root and its ancestors; a fork comes after what it was made from.
 [[nodiscard]] Result<void> search_session(port::JournalStore& store, SessionId session,
                                           CopySearch& search);
+// Returns the session that it was forked from; nullopt: it is no fork.
+[[nodiscard]] Result<std::optional<SessionId>> forked_from(port::JournalStore& store,
+                                                           SessionId session);
 // Returns the request that removes a copy that was found. `root`: the request of the search.
 // `ancestor`: the copy's session is in `ancestors`.
 [[nodiscard]] RedactionAsk ask_for(RedactionCopy const& copy, RedactionAsk const& root,
