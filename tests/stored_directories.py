@@ -6,10 +6,11 @@ import json
 import pathlib
 import shutil
 import sqlite3
+import tarfile
 import tempfile
 import unittest
 
-from dormouse import Client, Server, main, run
+from dormouse import Client, Server, environment, main, run
 from stored import STORE
 
 RECORDED = pathlib.Path(__file__).resolve().parent / 'stored_directories'
@@ -44,7 +45,10 @@ class Directory:
         for name in BESIDE:
             (self.data / name).write_bytes((RECORDED / self.folder / name).read_bytes())
             (self.data / name).chmod(0o600)
-        self.server = Server(directory=self.data, start=False)
+        key = RECORDED / self.folder / 'key'
+        self.key = ('--key-env', 'KEY_OF_DATA') if key.exists() else ()
+        self.env = environment(KEY_OF_DATA=key.read_text()) if self.key else environment()
+        self.server = Server(*self.key, directory=self.data, env=self.env, start=False)
         self.addCleanup(self.server.clean)
         self.server.ahead = round(self.recorded['now'] - self.server.time() + 60)
         self.assertGreater(self.server.ahead, 0, 'the clock has reached the recorded time')
@@ -87,7 +91,8 @@ class Directory:
     def test_verify_changes_nothing_and_later_finds_nothing(self):
         file = self.data / 'dormouse.db'
         before = file.read_bytes()
-        self.assertIn('older release', run('verify', '--data', str(self.data)).stderr)
+        self.assertIn('older release', run('verify', '--data', self.data, *self.key,
+                                            env=self.env).stderr)
         self.assertEqual(file.read_bytes(), before)
         self.server.start()
         self.server.term()
@@ -102,7 +107,8 @@ class Directory:
             done = run(*words)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         for project in ('default', 'other'):
-            done = run('export', '--data', self.data, '--project', project)
+            done = run('export', '--data', self.data, '--project', project, *self.key,
+                       env=self.env)
             self.assertEqual(done.returncode, 0, done.stderr)
             for path, answer in self.recorded['answers'].items():
                 if path.startswith(f'/api/projects/{project}/'):
@@ -116,6 +122,69 @@ class Format20(Directory, unittest.TestCase):
 
 class Format21(Directory, unittest.TestCase):
     folder = 'format-21'
+
+
+class Format23(Directory, unittest.TestCase):
+    folder = 'format-23'
+
+
+class Format23Encrypted(Directory, unittest.TestCase):
+    folder = 'format-23-encrypted'
+
+    def test_key_is_needed(self):
+        self.server.start()
+        self.server.term()
+        done = run('export', '--data', self.data)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn('key', done.stderr)
+
+
+@unittest.skipIf(STORE != 'sqlite', 'the backup holds a SQLite file')
+class Files(unittest.TestCase):
+    """An archive, an export and a backup of the release that wrote format 23."""
+
+    def setUp(self):
+        self.files = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-stored-'))
+        self.addCleanup(shutil.rmtree, self.files, True)
+        shutil.copytree(RECORDED / 'files-23', self.files, dirs_exist_ok=True)
+        self.recorded = json.loads((self.files / 'files.json').read_text())
+        self.data = self.files / 'data'
+
+    def done(self, *words):
+        done = run(*words)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def has(self, *sessions):
+        """A server on the data has what was recorded of them."""
+        server = Server(directory=self.data)
+        self.addCleanup(server.clean)
+        for one in sessions:
+            events = self.recorded['events'][self.recorded[one]]
+            now = server.events(self.recorded[one])[:len(events)]
+            self.assertEqual(missing(events, now), [], one)
+        server.term()
+        server.verify()
+
+    def test_archive_is_read_verified_and_imported(self):
+        place = ('--archive', self.files / 'archive')
+        self.assertIn('1 session, 0 findings', self.done('verify', *place))
+        self.assertIn('what was ended', self.done('sessions', *place))
+        self.assertIn('hello', self.done('show', self.recorded['ended'], *place))
+        (self.files / 'one.jsonl').write_text(self.done('export', *place))
+        self.done('import', self.files / 'one.jsonl', '--data', self.data)
+        self.has('ended')
+
+    def test_export_is_imported(self):
+        self.done('import', self.files / 'export.jsonl', '--data', self.data)
+        self.has('ended', 'sleeps')
+
+    def test_backup_is_verified_and_restored(self):
+        with tarfile.open(self.files / 'backup.tar.gz') as packed:
+            packed.extractall(self.files)
+        self.done('verify', '--backup', self.files / 'backup')
+        self.done('restore', self.files / 'backup', '--data', self.data)
+        self.has('ended', 'sleeps')
 
 
 if __name__ == '__main__':

@@ -2,11 +2,12 @@
 """Records a data directory of an earlier release, with what its server answered, for
 tests/stored_directories.py.
 
-usage: tools/record_directory.py BINARY FOLDER
+usage: tools/record_directory.py BINARY FOLDER [files]
 
 BINARY is the program of that release. FOLDER gets dormouse.sql (the database as SQL), the files
 beside it, and answers.json. The server's clock is ten years ahead, so that tests of the next years
-can continue from there.
+can continue from there. With a key in DORMOUSE_TEST_KEY it is an encrypted one, whose key is stored
+beside it. With `files` FOLDER gets an export, an archive and a backup instead, and files.json.
 """
 import contextlib
 import json
@@ -14,6 +15,8 @@ import os
 import pathlib
 import sqlite3
 import sys
+import tarfile
+import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'tests'))
@@ -69,11 +72,44 @@ def dump(source, target):
         target.write_text('\n'.join([*file.iterdump(), *numbers]) + '\n')
 
 
-def main(binary, folder):
+def record_files(folder):
+    """Writes what commands make of two sessions, of which one is completed."""
+    from dormouse import Server, run
+    server = Server()
+    data = ('--data', server.directory)
+    try:
+        ended = server.create('hello', title='what was ended')['id']
+        sleeps = server.create('deploy A', labels={'team': 'red'})['id']
+        for session in (ended, sleeps):
+            server.at_rest(session)
+        server.post(f'/api/sessions/{ended}/end', {})
+        recorded = {'ended': ended, 'sleeps': sleeps,
+                    'events': {one: server.events(one) for one in (ended, sleeps)}}
+        server.term()
+        whole = run('export', *data)
+        assert whole.returncode == 0, whole.stderr
+        (folder / 'export.jsonl').write_text(whole.stdout)
+        with tempfile.TemporaryDirectory() as place:
+            for words in (('backup', place + '/backup'),
+                          ('archive', folder / 'archive', '--completed-after', '0s')):
+                done = run(*words, *data)
+                assert done.returncode == 0, done.stderr
+            with tarfile.open(folder / 'backup.tar.gz', 'w:gz') as packed:
+                packed.add(place + '/backup', 'backup')
+        (folder / 'files.json').write_text(json.dumps(recorded) + '\n')
+    finally:
+        server.clean()
+
+
+def main(binary, folder, what=''):
     os.environ['DORMOUSE'] = str(pathlib.Path(binary).resolve())
-    from dormouse import Server, wait_for
+    from dormouse import ENCRYPTED, Server, wait_for
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    if what == 'files':
+        return record_files(folder)
+    if ENCRYPTED:
+        (folder / 'key').write_text(ENCRYPTED)
     server = Server(start=False)
     server.ahead = AHEAD_S
     try:
@@ -100,6 +136,6 @@ def main(binary, folder):
 
 
 if __name__ == '__main__':
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
     main(*sys.argv[1:])
