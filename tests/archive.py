@@ -224,6 +224,38 @@ class Restored(Archive):
         self.assertEqual(again['id'], session)
         self.assertEqual(len(self.server.items(route)), 1)
 
+    def test_kill_while_it_comes_back_leaves_it_deleted_or_whole(self):
+        body = {'agentID': 'demo', 'prompt': {'parts': [{'type': 'text', 'text': 'hello'}]}}
+        route = '/api/projects/default/sessions'
+        session = self.server.post(route, body, Idempotency_Key='one')['id']
+        self.server.at_rest(session)
+        for _ in range(9):
+            self.server.prompt(session, 'x' * 100_000)
+            self.server.at_rest(session)
+        self.end(session)
+        events = self.server.events(session)
+        self.archives()
+        words = ['archive', str(self.archive), '--restore', session, '--data',
+                 str(self.server.directory)]
+        for tenth in range(1, 12):
+            process = subprocess.Popen([BINARY, *words], env=environment(),
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.server.kill(after=tenth / 100)
+            process.wait()
+            self.server.start()
+            status = self.server.get(f'/api/sessions/{session}').status
+            again = self.server.post(route, body, Idempotency_Key='one')
+            if status == 200:
+                break
+            self.assertEqual(status, 410)
+            self.assertEqual((again.status, again['code']), (410, 'session_gone'))
+            self.assertEqual(self.server.items(route), [])
+        else:
+            self.restores(session)
+            again = self.server.post(route, body, Idempotency_Key='one')
+        self.assertEqual(again['id'], session)
+        self.assertEqual(self.server.events(session), events)
+
     def test_only_what_is_deleted_and_completed_comes_back(self):
         session, _ = self.sleeping()
         self.export()

@@ -116,8 +116,6 @@ public:
     [[nodiscard]] Result<std::uint64_t> session_bytes(SessionId session) override;
     [[nodiscard]] Result<std::vector<PendingRow>> pending_rows(SessionId session) override;
     [[nodiscard]] Result<std::vector<KeyRow>> key_rows(SessionId session) override;
-    [[nodiscard]] Result<void> forget_deleted(SessionId session,
-                                              std::optional<Bits128> const& created) override;
 
 private:
     DividedStore() = default;

@@ -285,10 +285,4 @@ template <class Self> Result<std::vector<KeyRow>> DividedStore<Self>::key_rows(S
     return self().reading([&](auto& half) { return half.key_rows(session); });
 }
 
-template <class Self>
-Result<void> DividedStore<Self>::forget_deleted(SessionId session,
-                                                std::optional<Bits128> const& created) {
-    return self().writing([&](auto& half) { return half.forget_deleted(session, created); });
-}
-
 }  // namespace dormouse::port

@@ -5,9 +5,9 @@
 // compile.
 //
 // Threads: commit(), update_messages(), drop_delivered(), drop_given_up(), change_tokens(),
-// change_devices(), drop_rule(), keep(), drop_kept(), trim_audit() and forget_deleted() are called
-// by one thread at a time (the writer); all other members by as many threads at a time as readers()
-// says, possibly during a commit. Later reads see what a commit reported as done; of a failed
+// change_devices(), drop_rule(), keep(), drop_kept() and trim_audit() are called by one thread at a
+// time (the writer); all other members by as many threads at a time as readers() says, possibly
+// during a commit. Later reads see what a commit reported as done; of a failed
 // commit they see all or nothing, and always the same. Errors: store_unavailable (may recover),
 // store_full (the disk), fail_stop (a sync failed: this object never writes again), internal
 // (damage: `detail` names the row and file).
@@ -269,12 +269,6 @@ public:
     // doctor.
     [[nodiscard]] virtual Result<std::vector<PendingRow>> pending_rows(SessionId session) = 0;
     [[nodiscard]] virtual Result<std::vector<KeyRow>> key_rows(SessionId session) = 0;
-    // Frees the id of a deleted session: removes its row, its create key `created` if it has one,
-    // its messages except those that wait for release, and its appends in the feed except the
-    // deletion. Does nothing if the session is not deleted. Called by the writer. Errors: conflict:
-    // a message of it is still undelivered.
-    [[nodiscard]] virtual Result<void> forget_deleted(SessionId session,
-                                                      std::optional<Bits128> const& created) = 0;
     // A cheap query that fails while the store does not work. For /readyz.
     [[nodiscard]] virtual Result<void> ping() = 0;
 };

@@ -314,6 +314,12 @@ struct Append {
     // session_deleted: all rows of the session are deleted, except its SessionRow (status
     // "deleted") and create_key.
     bool erase = false;
+    // The first append of a deleted session that comes back: what is left of that session is
+    // removed in the same transaction, except its create key, messages that wait for release, and
+    // the deletion in the feed. Means nothing if it is not deleted. The append fails alone with
+    // conflict if a message of it is still undelivered. REQUIRES: after == 0, no create_key if the
+    // store knows it.
+    bool restores = false;
 };
 
 // Why an append failed, alone or with its batch.
@@ -337,7 +343,7 @@ using AppendResult = std::expected<Stamp, AppendError>;
 [[nodiscard]] AppendResult fenced();
 // See Append::source.
 [[nodiscard]] AppendError source_changed(SourceFrame const& source);
-// The error of MaintenanceStore::forget_deleted().
+// The error of Append::restores.
 [[nodiscard]] std::unexpected<Error> undelivered();
 
 struct Loaded {

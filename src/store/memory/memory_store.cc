@@ -116,7 +116,8 @@ MemoryDisk::Session const* MemoryStore::find(SessionId session) const {
 // The newest frame of the session is the one that the append names.
 bool MemoryStore::fits(Append const& append) const {
     auto const* const session = find(append.session);
-    if (append.after == 0) return !disk_->sessions.contains(append.session.number());
+    if (append.after == 0)
+        return !disk_->sessions.contains(append.session.number()) || comes_back(append);
     if (session == nullptr || session->erased || head_of(*session) != append.after) return false;
     return !append.stamp || *append.stamp == session->stamp;
 }
@@ -141,6 +142,8 @@ AppendResult MemoryStore::check(Append const& append) const {
     });
     bool const fit = !outdated && !known && fits(append) && may_drive(append) && may_take(append);
     if (!fit) return port::moved(append.session);
+    if (comes_back(append) && has_undelivered(append.session))
+        return std::unexpected(port::undelivered().error());
     if (append.source && !is_newest(*append.source))
         return std::unexpected(port::source_changed(*append.source));
     if (append.after == 0 && !append.row)
@@ -182,6 +185,7 @@ AppendResult MemoryStore::check_keys(Append const& append) const {
 // REQUIRES: check(append) passed.
 Stamp MemoryStore::apply(Append const& append) {
     auto const number = append.session.number();
+    if (comes_back(append)) forget_deleted(append.session);
     auto& session = disk_->sessions[number];
     drive(number, session, append);
     if (append.frame.count == 0) return session.stamp;
@@ -292,23 +296,24 @@ void MemoryStore::erase(std::uint64_t number, MemoryDisk::Session& session) {
     list(number, session);
 }
 
-Result<void> MemoryStore::forget_deleted(SessionId id, std::optional<Bits128> const& created) {
-    std::scoped_lock const lock(disk_->mutex);
-    auto const* const session = find(id);
-    bool const deleted = session != nullptr && session->row.status == "deleted";
-    if (!deleted || !session->frames.empty()) return {};
-    for (auto const& [key, row] : disk_->posts) {
-        if (key.from == id && row.state == port::OutboxState::pending && row.kind != "held")
-            return port::undelivered();
-    }
+bool MemoryStore::comes_back(Append const& append) const {
+    auto const* const session = append.restores ? find(append.session) : nullptr;
+    return session != nullptr && session->row.status == "deleted" && session->frames.empty();
+}
+
+bool MemoryStore::has_undelivered(SessionId id) const {
+    return std::ranges::any_of(disk_->posts, [&](auto const& entry) {
+        auto const& [key, row] = entry;
+        return key.from == id && row.state == port::OutboxState::pending && row.kind != "held";
+    });
+}
+
+void MemoryStore::forget_deleted(SessionId id) {
     std::erase_if(disk_->posts, [&](auto const& entry) {
         return entry.first.from == id && entry.second.state != port::OutboxState::pending;
     });
     std::erase_if(disk_->feed, [&](auto const& row) { return row.session == id && !row.deleted; });
-    auto const key = created ? disk_->created.find(*created) : disk_->created.end();
-    if (key != disk_->created.end() && key->second == id.number()) disk_->created.erase(key);
     disk_->sessions.erase(id.number());
-    return {};
 }
 
 Result<port::Loaded> MemoryStore::load(SessionId id) {

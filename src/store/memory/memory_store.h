@@ -182,8 +182,6 @@ public:
     [[nodiscard]] Result<void> change_devices(port::DeviceChange const& change) override;
     [[nodiscard]] Result<std::vector<port::DeviceRow>> devices() override;
     [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop) override;
-    [[nodiscard]] Result<void> forget_deleted(SessionId session,
-                                              std::optional<Bits128> const& created) override;
     [[nodiscard]] Result<std::vector<port::RuleRow>> rules() override;
     [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
                                                             std::uint32_t limit) override;
@@ -197,6 +195,9 @@ private:
     void enter();
     [[nodiscard]] bool is_member() const;
     [[nodiscard]] MemoryDisk::Session const* find(SessionId session) const;
+    [[nodiscard]] bool comes_back(port::Append const& append) const;
+    [[nodiscard]] bool has_undelivered(SessionId id) const;
+    void forget_deleted(SessionId id);
     [[nodiscard]] bool fits(port::Append const& append) const;
     [[nodiscard]] bool is_newest(port::SourceFrame const& source) const;
     [[nodiscard]] port::AppendResult check(port::Append const& append) const;

@@ -59,6 +59,10 @@ constexpr auto writes = in_order<Write>({
      "SELECT append_5($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
      " $18, $19, $20) WHERE EXISTS (SELECT FROM sessions WHERE no = $21 AND id = $22"
      " AND head = $23 AND stamp = $24 AND status <> 'deleted' FOR SHARE)"},
+    // Returns no row if a message of the deleted session is undelivered.
+    {Write::append_restored,
+     "SELECT restore_12($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,"
+     " $17, $18, $19, $20, $21, $22)"},
     {Write::messages, "SELECT messages_1($1, $2, $3, $4, $5, $6)"},
     {Write::drop_delivered, "SELECT drop_delivered_1($1, $2, $3, $4, $5)"},
     {Write::drop_given_up, "SELECT drop_given_up_1($1, $2, $3, $4, $5, $6)"},
@@ -70,15 +74,6 @@ constexpr auto writes = in_order<Write>({
     {Write::change_devices,
      "SELECT change_devices_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"},
     {Write::drop_rule, "SELECT drop_rule_1($1, $2, $3, $4, $5, $6)"},
-    // $3: its create key. Returns whether a message of it is undelivered.
-    {Write::forget_deleted,
-     "WITH unsent AS (SELECT FROM posts WHERE no = $1 AND state = 0 AND kind <> 'held' LIMIT 1),"
-     " gone AS (DELETE FROM sessions WHERE no = $1 AND id = $2 AND status = 'deleted' AND head = 0"
-     "   AND NOT EXISTS (SELECT FROM unsent) RETURNING no),"
-     " messages AS (DELETE FROM posts p USING gone WHERE p.no = gone.no AND p.state <> 0),"
-     " keys AS (DELETE FROM created c USING gone WHERE c.no = gone.no AND c.key = $3),"
-     " fed AS (DELETE FROM feed f USING gone WHERE f.no = gone.no AND NOT f.erased)"
-     " SELECT EXISTS (SELECT FROM unsent)::int::bigint"},
     {Write::put_data_keys,
      "INSERT INTO data_keys(id, master, mixed, wrapped)"
      " SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bytea[])"

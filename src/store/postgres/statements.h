@@ -7,8 +7,8 @@ namespace dormouse::store::postgres {
 
 // Each calls one function of writer_functions.cc, append_function.cc or versions.cc, except the
 // first two, newest_call and those that may be repeated: propose, agreed, drop_setting,
-// announce_keys, is_copy, settle, claim, note_timeline, raise_numbers, forget_deleted,
-// put_data_keys, restore_data_keys.
+// announce_keys, is_copy, settle, claim, note_timeline, raise_numbers, put_data_keys,
+// restore_data_keys.
 enum class Write : std::uint8_t {
     free_writers,
     forget_nodes,
@@ -27,6 +27,7 @@ enum class Write : std::uint8_t {
     newest_call,
     append,
     append_copy,
+    append_restored,
     messages,
     drop_delivered,
     drop_given_up,
@@ -36,7 +37,6 @@ enum class Write : std::uint8_t {
     change_tokens,
     change_devices,
     drop_rule,
-    forget_deleted,
     put_data_keys,
     restore_data_keys,
 };

@@ -187,10 +187,6 @@ public:
     [[nodiscard]] Result<std::uint64_t> session_bytes(SessionId session) override {
         return store_->session_bytes(session);
     }
-    [[nodiscard]] Result<void> forget_deleted(SessionId session,
-                                              std::optional<Bits128> const& created) override {
-        return store_->forget_deleted(session, created);
-    }
     [[nodiscard]] Result<void> ping() override { return store_->ping(); }
 
 private:

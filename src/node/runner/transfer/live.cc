@@ -66,11 +66,7 @@ private:
             report();
             return next();
         }
-        journal_.write(
-            [placing = placing()](port::Store& store) { return placing->make_room(store); },
-            [self = shared_from_this()](Result<void> const& made) {
-                made ? self->write() : self->failed(made.error());
-            });
+        write();
     }
 
     void write() {

@@ -128,7 +128,7 @@ Result<bool> Placing::find(port::Store& store, Deleted deleted) {
                                         " here: import with --new-ids");
     if (taken) return same_as(store, rows->front(), deleted);
     if (auto free = keys_are_free(store); !free) return std::unexpected(std::move(free.error()));
-    // A restore that was cut off after make_room().
+    // An earlier release may have been killed after it had removed the deleted session.
     restores_ = deleted == Deleted::restored && may_come_back();
     return false;
 }
@@ -186,12 +186,7 @@ Result<void> Placing::may_restore(port::Store& store) {
                     "back: import with --new-ids for a copy");
     if (auto free = keys_are_free(store); !free) return free;
     restores_ = true;
-    has_created_ = false;  // make_room() removes it
     return {};
-}
-
-Result<void> Placing::make_room(port::Store& store) const {
-    return restores_ ? store.forget_deleted(session_.id, created_key(state())) : Result<void>();
 }
 
 // A store that holds frames in another form has another stamp for the same events.
@@ -282,6 +277,7 @@ void Placing::add_place_of_base(Epoch epoch, std::vector<port::Append>& out) con
 
 void Placing::finish_first(port::Append& append) const {
     append.row = row(false);
+    append.restores = restores_;
     bool const renamed = session_.id != was_;
     if (auto const key = created_key(state()); key && !has_created_)
         append.create_key = key;
@@ -337,8 +333,6 @@ Result<Placed> place(port::Store& store, Placing placing, ImportOptions const& o
     if (auto const epochs = placing.epochs(); !epochs.empty())
         if (auto done = guard.outlive(*epochs.rbegin()); !done)
             return std::unexpected(std::move(done.error()));
-    if (auto made = placing.make_room(store); !made)
-        return std::unexpected(std::move(made.error()));
     auto const appends = placing.appends(store.epoch(), options);
     for (port::AppendResult const& result : store.commit(appends))
         if (!result) return std::unexpected(result.error());

@@ -26,9 +26,6 @@ public:
     // Returns true if the store has this session already. Errors: conflict and alias_taken if
     // something of it is taken; others the store.
     [[nodiscard]] Result<bool> find(port::Store& store, Deleted deleted);
-    // Frees the id for the appends if it is that of a deleted session. Called by the writer.
-    // REQUIRES: find() returned false. Errors: conflict.
-    [[nodiscard]] Result<void> make_room(port::Store& store) const;
     [[nodiscard]] bool has_work() const;
     // Returns the epochs of the processes that worked for it when it was exported.
     [[nodiscard]] std::set<Epoch> epochs() const;

@@ -62,8 +62,6 @@ public:
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change);
     [[nodiscard]] Result<void> change_devices(port::DeviceChange const& change);
     [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop);
-    [[nodiscard]] Result<void> forget_deleted(SessionId session,
-                                              std::optional<Bits128> const& created);
 
     // Registers again, after another process took the row. Returns the new epoch.
     [[nodiscard]] Result<Epoch> join(NodeName const& node);
@@ -117,6 +115,7 @@ private:
     // A call without appends. Returns its status.
     [[nodiscard]] Result<std::int64_t> change(Call const& call);
 
+    void write_restored(std::span<port::Append const> appends, std::size_t i, Results& results);
     void write_copy(std::span<port::Append const> appends, std::size_t i, Results& results);
     void take_statuses(std::span<port::Append const> appends, std::vector<std::size_t> const& round,
                        Answer<Statuses> const& statuses, Results& results);

@@ -60,15 +60,6 @@ Result<void> Writer::drop_given_up(Time until, std::uint32_t limit) {
     return done(change(call));
 }
 
-Result<void> Writer::forget_deleted(SessionId session, std::optional<Bits128> const& created) {
-    Call call{sql(Write::forget_deleted)};
-    auto const key = created ? std::optional(bytes_of(*created)) : std::nullopt;
-    call.parameters.integer(number_of(session)).text(session.bare()).bytes(key);
-    auto const rows = repeatable({&call, 1});
-    if (!rows) return std::unexpected(rows.error());
-    return rows->integer(0, 0) == 0 ? Result<void>() : port::undelivered();
-}
-
 Result<void> Writer::trim_audit(std::uint64_t through, std::string const& line) {
     Call call{sql(Write::trim_audit), fenced_parameters()};
     call.parameters.integer(signed_of(through)).texts(std::vector{line});

@@ -110,7 +110,12 @@ std::vector<AppendResult> Writer::commit(std::span<Append const> appends) {
         else
             rounds.add(appends[i], i);
     }
-    for (auto const& round : rounds.all()) write_round(appends, round, results);
+    for (auto const& round : rounds.all()) {
+        std::vector<std::size_t> others;
+        for (std::size_t const i : round)
+            appends[i].restores ? write_restored(appends, i, results) : others.push_back(i);
+        if (!others.empty()) write_round(appends, others, results);
+    }
     for (std::size_t const i : copies) write_copy(appends, i, results);
     return results;
 }
@@ -124,6 +129,12 @@ void Writer::write_copy(std::span<Append const> appends, std::size_t i, Results&
     take_statuses(appends, {i}, once(call), results);
 }
 
+void Writer::write_restored(std::span<Append const> appends, std::size_t i, Results& results) {
+    Call call{sql(Write::append_restored), encode(appends, {i})};
+    call.parameters.integer(number_of(appends[i].session)).text(appends[i].session.bare());
+    take_statuses(appends, {i}, once(call), results);
+}
+
 void Writer::write_round(std::span<Append const> appends, std::vector<std::size_t> const& round,
                          Results& results) {
     Call const call{sql(Write::append), encode(appends, round)};
@@ -133,8 +144,12 @@ void Writer::write_round(std::span<Append const> appends, std::vector<std::size_
 void Writer::take_statuses(std::span<Append const> appends, std::vector<std::size_t> const& round,
                            Answer<Statuses> const& statuses, Results& results) {
     if (statuses && statuses->empty()) {
-        for (std::size_t const i : round)
-            results[i] = std::unexpected(port::source_changed(appends[i].source.value()));
+        for (std::size_t const i : round) {
+            if (appends[i].restores)
+                results[i] = std::unexpected(port::undelivered().error());
+            else
+                results[i] = std::unexpected(port::source_changed(appends[i].source.value()));
+        }
         return;
     }
     if (statuses) {

@@ -76,12 +76,7 @@ constexpr auto writes = in_order<Write>({
      "SELECT 1 FROM posts WHERE k > ?1 AND k <= ?2 AND state = 0 AND kind <> 'held' LIMIT 1"},
     {Write::forget_posts, "DELETE FROM posts WHERE k > ?1 AND k <= ?2 AND state <> 0"},
     {Write::forget_feed, "UPDATE feed SET k = 0 WHERE k > ?1 AND k <= ?2"},
-    {Write::forget_created, "DELETE FROM created WHERE key = ?1 AND no = ?2"},
     {Write::forget_session, "DELETE FROM sessions WHERE no = ?1"},
-    // A number is never given again, also if its session does not come back.
-    {Write::forget_number,
-     "INSERT INTO meta(name, value) VALUES('forgotten', ?1)"
-     " ON CONFLICT(name) DO UPDATE SET value = max(value, excluded.value)"},
     {Write::add_artifact, "INSERT INTO artifacts(k, sum, data) VALUES(?1, ?2, ?3)"},
     {Write::erase_artifacts, "DELETE FROM artifacts WHERE k > ?1 AND k < ?2"},
     {Write::erase_artifact, "DELETE FROM artifacts WHERE k = ?1"},

@@ -298,7 +298,7 @@ std::expected<Writer::Known, Writer::Failure> Writer::check(Append const& append
         if (known) known->project = found.integer(1);
         return known;
     }
-    if (*there) return std::unexpected(Failure{Reach::append, port::moved(append.session).error()});
+    if (*there) return check_deleted(append);
     if (!append.row) return refuse(Code::internal, "a session's first append needs its row");
     return Known{static_cast<std::int64_t>(append.session.number()), 0};
 }

@@ -55,8 +55,6 @@ public:
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change);
     [[nodiscard]] Result<void> change_devices(port::DeviceChange const& change);
     [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop);
-    [[nodiscard]] Result<void> forget_deleted(SessionId session,
-                                              std::optional<Bits128> const& created);
     [[nodiscard]] Result<void> put_data_keys(std::span<port::DataKeyRow const> rows);
     [[nodiscard]] Result<void> raise_epoch(Epoch least);
 
@@ -90,6 +88,7 @@ private:
     struct Known {  // what an append must know about its session
         std::int64_t number;
         std::int64_t project;
+        bool was_deleted = false;  // and comes back
     };
 
     [[nodiscard]] std::expected<Results, Failure> attempt(std::span<port::Append const> appends,
@@ -138,7 +137,9 @@ private:
     [[nodiscard]] Result<void> write_messages(port::Append const& append);
     [[nodiscard]] Result<void> write_update(port::OutboxUpdate const& update);
     [[nodiscard]] Result<void> trim_feed();
-    [[nodiscard]] Result<bool> may_forget(SessionId session);
+    [[nodiscard]] Result<bool> is_deleted(SessionId session);
+    [[nodiscard]] std::expected<Known, Failure> check_deleted(port::Append const& append);
+    [[nodiscard]] Result<void> forget_deleted(SessionId session);
     [[nodiscard]] Result<void> write_audit(std::string const& line);
     [[nodiscard]] Result<void> write_rules(port::Append const& append);
     [[nodiscard]] Result<void> write_day_sums(port::Append const& append);

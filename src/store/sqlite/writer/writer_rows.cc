@@ -15,6 +15,8 @@ using port::PendingRow;
 using port::PendingStatus;
 
 Result<void> Writer::write(Append const& append, Known known, port::Stamp stamp) {
+    if (known.was_deleted)
+        if (auto done = forget_deleted(append.session); !done) return done;
     if (append.row)
         if (auto done = write_session(append, known); !done) return done;
     if (append.create_key) {
