@@ -232,6 +232,26 @@ class Contents(Encrypted):
         self.assertIn('[removed by', done.stdout, done.stderr)
         self.assertNotIn(f'  deploy {MARK}\n', done.stdout)
 
+    def test_archive_stays_encrypted_when_a_redacted_copy_is_removed(self):
+        other = self.server.create('hello')['id']
+        self.server.at_rest(other)
+        self.assertStatus(self.server.post(f'/api/sessions/{other}/end', {}), 200)
+        session, archive, env = self.archived()
+        data = ('--data', self.server.directory)
+        done = run('archive', archive, '--restore', session, *data, '--key-env', 'KEY', env=env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for item in self.server.messages(session):
+            self.assertStatus(self.server.post(f'/api/sessions/{session}/redactions',
+                                               {'messageID': item['id'], 'reason': 'x'}), 200)
+        words = ('archive', archive, '--completed-after', '90d', *data)
+        self.assertNotEqual(run(*words, env=env).returncode, 0)
+        done = run(*words, '--key-env', 'KEY', env=env)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        listed = run('sessions', '--json', '--archive', archive, '--key-env', 'KEY', env=env)
+        self.assertEqual([one['id'] for one in json.loads(listed.stdout)['items']], [other])
+        self.assertEqual(len(list(archive.glob('*.sealed'))), 1)
+        self.assertIn('hello', self.reads(archive, other, 'KEY', env))
+
     def test_archive_of_a_plain_store_is_encrypted_with_a_key(self):
         self.server.finish()
         self.server = self.started('--store', 'sqlite')

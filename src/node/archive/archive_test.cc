@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -272,6 +273,27 @@ TEST_F(Archives, Rewrite_ReplacesTheFileAsAWhole) {
     EXPECT_EQ(Archive::read(all.find(session(2).text()).value()).value(), "other lines\n");
     EXPECT_EQ(Archive::read(all.find(session(3).text()).value()).value(), "lines of 3\n");
     EXPECT_TRUE(Archive::check_size(all.files().front()));
+}
+
+TEST_F(Archives, Rewrite_LeavesSessionsOut) {
+    auto const made = write(1, 3).value();
+    auto writer = Writer::open(place(), {}).value();
+    auto const same = [](Writer::Session one) { return one; };
+    std::set<SessionId> const without{session(1), session(3)};
+    ASSERT_TRUE(writer.rewrite(made, origin(), frame(), same, Writer::OnDamage::refuse, without));
+    auto const all = Archive::open(place(), {}).value();
+    ASSERT_EQ(all.files().front().index.sessions.size(), 1u);
+    EXPECT_EQ(Archive::read(all.find(session(2).text()).value()).value(), "lines of 2\n");
+    EXPECT_FALSE(all.find(session(1).text()));
+    EXPECT_TRUE(Archive::check_size(all.files().front()));
+}
+
+TEST_F(Archives, Removed_FileAndIndexAreGone) {
+    auto const made = write(1, 3).value();
+    auto writer = Writer::open(place(), {}).value();
+    ASSERT_TRUE(writer.remove(made));
+    EXPECT_EQ(names(), std::vector<std::string>{"lock"});
+    EXPECT_TRUE(writer.remove(made)) << "as after a kill";
 }
 
 TEST_F(Archives, FormerFileOfACrash_IsRemovedByTheNextWriter) {
