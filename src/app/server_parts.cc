@@ -1,0 +1,132 @@
+#include "app/server.h"
+
+#include "app/parts/assemble.h"
+#include "app/parts/stores.h"
+#include "app/parts/webhooks.h"
+#include "app/release.h"
+#include "base/text/text.h"
+#include "config/effective.h"
+#include "external/validator.h"
+#include "json/json.h"
+
+#include <filesystem>
+#include <utility>
+
+namespace dormouse::app {
+
+ArchiveSweeps::Services Server::archive_services() {
+    return {.loop = services_.loop,
+            .clock = services_.clock,
+            .workers = node_.workers,
+            .runner = node_.runner,
+            .leads = [this] { return node_.nodes.leads(); },
+            .warn =
+                [this](std::string const& why) {
+                    serving_->log().warn("completed sessions were not archived", {{"why", why}});
+                }};
+}
+
+ToolServices Server::tool_services() {
+    return {services_.http,
+            services_.processes,
+            services_.clock,
+            services_.validators,
+            services_.loop,
+            services_.entropy,
+            [this]() -> port::Mailer* { return serving_ ? &serving_->mail() : nullptr; },
+            [&services = services_](std::string const& user) { return services.folders_of(user); },
+            [this](SessionId const& session) {
+                return serving_ ? own_tools(session) : std::vector<acp::McpServer>();
+            },
+            [this](SessionId const& session) {
+                if (serving_) serving_->gate().tokens().remove_program(session);
+            },
+            [this](SessionId const& session, std::string const& why) {
+                if (serving_) serving_->log().warn(why, {{"sessionID", session.text()}});
+            },
+            std::filesystem::absolute(options_.data).string()};
+}
+
+std::vector<acp::McpServer> Server::own_tools(SessionId const& session) {
+    std::error_code none;
+    std::string const binary = std::filesystem::read_symlink("/proc/self/exe", none).string();
+    std::string const url = tls_ ? config_.server.public_url : loopback_url();
+    if (url.empty() || binary.empty()) return {};
+    std::string const secret = "dmp_" + base64url(services_.entropy.random());
+    serving_->gate().tokens().add_program(session, secret);
+    return {{"dormouse",
+             binary,
+             {"mcp", "--session", session.text(), "--server", url},
+             {{"DORMOUSE_TOKEN", secret}}}};
+}
+
+std::string Server::data_directory() const {
+    return in_memory(config_.store) ? std::string()
+                                    : std::filesystem::absolute(options_.data).string();
+}
+
+http::ServerFacts Server::facts() const {
+    http::ServerFacts out{
+        .release = release(),
+        .data = data_directory(),
+        .config = config::effective_json(config_),
+    };
+    for (io::StartLine const& one : starts_.all())
+        out.starts.push_back({one.epoch, one.started, one.alive, one.clean});
+    return out;
+}
+
+std::string Server::loopback_url() const {
+    std::string url = serving_->address_url();
+    for (std::string_view const any : {"//0.0.0.0:", "//[::]:"}) {
+        if (auto const at = url.find(any); at != std::string::npos)
+            url.replace(at, any.size(), any == "//[::]:" ? "//[::1]:" : "//127.0.0.1:");
+    }
+    return url;
+}
+
+webhook::Pump::Options Server::pump_options() {
+    auto out = webhook_options(config_, [this](PendingId const& pending) {
+        return serving_->url() + "/a/" + pending.text();
+    });
+    out.outgoing.programs = true;
+    out.program = [this](port::OutboxRow const& row, std::string const& body, auto done) {
+        forget(row, json::View(body), std::move(done));
+    };
+    return out;
+}
+
+void Server::report(port::IndexStatus const& index) {
+    using enum port::IndexState;
+    if (index.state == failed)
+        return serving_->log().warn("an index cannot be written; it is tried again",
+                                    {{"index", index.name}, {"why", index.why}});
+    serving_->log().info(index.state == rebuilding ? "an index is rebuilt" : "an index works again",
+                         {{"index", index.name}});
+}
+
+void Server::watch_validators() {
+    using ValidationStatus = external::Validators::ValidationStatus;
+    services_.validators.on_validated([this](PendingId const& pending, std::string const& tool,
+                                             ValidationStatus status, std::string const& why) {
+        serving_->metrics().validated(external::text(status));
+        if (status == ValidationStatus::valid || status == ValidationStatus::invalid) return;
+        serving_->log().warn(status == ValidationStatus::failed
+                                 ? "a validator failed"
+                                 : "the validator queue is full; a result was rejected",
+                             {{"pendingID", pending.text()}, {"tool", tool}, {"why", why}});
+    });
+}
+
+void Server::forget(port::OutboxRow const& row, json::View body,
+                    webhook::Pump::Options::Done done) {
+    auto const name = std::string_view(row.target).substr(std::string_view("agent:").size());
+    agent::Agent const* const agent = node_.registry.agent(name.substr(0, name.find('@')));
+    if (!agent || !agent->program)
+        return done(fail(Code::not_found, "this agent is no longer an external agent"));
+    agent::ExternalAgent::Left left{row.key.from, {}, body["cwd"].string_or("")};
+    body["names"].elements([&](json::View name) { left.names.push_back(name.string_or("")); });
+    agent->program->forget(std::move(left), std::move(done));
+}
+
+}  // namespace dormouse::app
