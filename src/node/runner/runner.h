@@ -174,6 +174,8 @@ public:
     void appended_elsewhere(port::FeedRow const& row);
     // Like appended_elsewhere(), for each session that memory holds.
     void forget_memory();
+    // Another process takes no share of what is due any more: looks for its work at once.
+    void process_left() { scan(); }
     // A session of this number will be imported: no new one gets it.
     void skip_number(std::uint64_t number) { numbers_.skip(number); }
     // Returns true if the process of this epoch, of another store, counts as an earlier one.
@@ -303,6 +305,7 @@ private:
     void refuse(SessionId session, Error error, Reply reply);
     void scan();
     void scan_page(Time until, std::optional<port::Due> after);
+    void scanned();
     void mend(VerifyReport const& found, bool dry_run, Asker const& asker,
               port::Fn<void(Result<RepairReport>)> done);
     void begin_sweeps();
@@ -348,6 +351,9 @@ private:
     using Wake = std::pair<Time, SessionId>;
     std::set<Wake> wakes_;
     std::optional<Time> armed_;
+    std::uint64_t scans_ = 0;
+    bool scanning_ = false;
+    bool scan_again_ = false;  // asked for while one was made
     std::uint64_t taken_over_ = 0;
     bool rejoining_ = false;  // the others declared this process dead
     bool draining_ = false;

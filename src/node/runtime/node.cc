@@ -114,7 +114,8 @@ void Node::start(std::function<void()> lost) {
 
 void Node::start_shared() {
     shared->nodes.start(
-        {[this] { runner.fenced(); }, [this](port::Beat const& beat) { on_heartbeat(beat); },
+        {[this] { runner.fenced(); },
+         [this](port::Beat const& beat) { on_heartbeat(beat); }, [this] { runner.process_left(); },
          [this](std::string_view text) { shared->signals.on_message(nodes.epoch(), text); },
          [this](Time at_boot) { services.clock.follow(at_boot); }});
     shared->signals.start({[this] { shared->follower.moved(); },

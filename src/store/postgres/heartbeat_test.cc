@@ -76,6 +76,18 @@ TEST_F(HeartbeatTest, ChangeOfTokens_EndsTheWaitOfTheOther) {
     EXPECT_TRUE(a_->receive(Duration(60'000)).value().empty());
 }
 
+TEST_F(HeartbeatTest, ProcessLeavesOrIsRemoved_EndsTheWaitOfTheOther) {
+    auto const c = open_store(url_);
+    auto const seen = row_of(*c, beat(*a_));
+    ASSERT_TRUE(a_->receive(Duration(0)).value().empty()) << "listens from now on";
+    b_.reset();
+    EXPECT_EQ(a_->receive(Duration(60'000)).value(), std::vector<std::string>{""});
+    EXPECT_EQ(beat(*a_).nodes.size(), 2u);
+    EXPECT_TRUE(a_->remove(seen).value());
+    EXPECT_EQ(a_->receive(Duration(60'000)).value(), std::vector<std::string>{""});
+    EXPECT_EQ(beat(*a_).nodes.size(), 1u);
+}
+
 TEST_F(HeartbeatTest, WhatOneSays_AllHear) {
     for (auto* const store : {a_.get(), b_.get()})
         ASSERT_TRUE(store->receive(Duration(0)).value().empty()) << "listens from now on";

@@ -17,7 +17,7 @@ constexpr auto writes = in_order<Write>({
      "UPDATE writers SET epoch = NULL, incarnation = NULL WHERE epoch IS NOT NULL"},
     {Write::forget_nodes, "DELETE FROM nodes"},
     {Write::register_node, "SELECT register_6($1, $2, $3, $4, $5)"},
-    {Write::leave, "SELECT leave_1($1, $2)"},
+    {Write::leave, "SELECT leave_1($1, $2), pg_notify(current_schema(), '')"},
     {Write::take_block, "SELECT take_block_1($1)"},
     {Write::propose,
      "INSERT INTO settings(name, value) VALUES($1, $2) ON CONFLICT(name) DO NOTHING"},

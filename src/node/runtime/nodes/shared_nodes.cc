@@ -8,6 +8,20 @@ namespace dormouse::runtime {
 
 using runner::Membership;
 
+namespace {
+
+using Table = std::vector<port::NodeRow>;
+
+// Whether a process of `before` has no share of what is due any more.
+bool one_left(Table const& before, Table const& now) {
+    return std::ranges::any_of(before, [&](port::NodeRow const& row) {
+        auto const found = std::ranges::find(now, row.epoch, &port::NodeRow::epoch);
+        return !row.draining && (found == now.end() || found->draining);
+    });
+}
+
+}  // namespace
+
 template <class Ask, class Use> void SharedNodes::on_thread(Ask ask, Use use) {
     using Answer = decltype(ask());
     auto const answer = std::make_shared<Answer>(fail(Code::store_unavailable, "was not asked"));
@@ -79,7 +93,7 @@ void SharedNodes::answered(Epoch epoch, Duration sent, Result<HeartbeatReply> re
         permission_.end();
         return listener_.fenced();
     }
-    table_ = beat.nodes;
+    auto const before = std::exchange(table_, beat.nodes);
     std::vector<Membership::Node> table;
     for (port::NodeRow const& row : table_) table.push_back({row.epoch, row.counter, row.draining});
     for (auto const& unresponsive : members_.arrived(epoch, sent, clock_(), table)) {
@@ -88,6 +102,7 @@ void SharedNodes::answered(Epoch epoch, Duration sent, Result<HeartbeatReply> re
     }
     permission_.extend(sent + Membership::start_limit);
     listener_.on_heartbeat(beat);
+    if (one_left(before, table_)) listener_.left();
 }
 
 void SharedNodes::remove(port::NodeRow const& unresponsive) {
@@ -95,7 +110,9 @@ void SharedNodes::remove(port::NodeRow const& unresponsive) {
     on_thread(ask, [this, epoch = unresponsive.epoch](Result<bool> done) {
         if (!done || !*done) return;
         members_.removed(epoch);
+        std::erase_if(table_, [&](port::NodeRow const& row) { return row.epoch == epoch; });
         ++removed_;
+        listener_.left();
     });
 }
 

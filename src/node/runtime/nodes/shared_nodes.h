@@ -27,6 +27,9 @@ public:
         std::function<void()> fenced;
         // The store replied to a heartbeat.
         std::function<void(port::Beat const&)> on_heartbeat;
+        // A process has left, was removed by this one, or takes no share of what is due from now
+        // on.
+        std::function<void()> left;
         // A process that uses the store, perhaps this one, published this.
         std::function<void(std::string_view)> on_message;
         // Called at each heartbeat with the store's time when `clock` was 0.
@@ -84,7 +87,7 @@ public:
     [[nodiscard]] std::optional<Error> refusal() const {
         return refused_ > 1 ? refusal_ : std::nullopt;
     }
-    // Returns the table at the newest heartbeat, by epoch.
+    // Returns the table at the newest heartbeat, by epoch, without what was removed since.
     [[nodiscard]] std::vector<port::NodeRow> const& table() const { return table_; }
     [[nodiscard]] std::uint64_t removed() const { return removed_; }  // processes, by this one
     // The number of times that the other processes declared this one dead.

@@ -19,7 +19,8 @@ public:
         if (away) return fail(Code::store_unavailable, "away");
         port::Beat out{.taken = table.contains(self.epoch), .clock = clock};
         for (auto const& [epoch, counter] : table)
-            out.nodes.push_back({.epoch = epoch, .counter = counter});
+            out.nodes.push_back(
+                {.epoch = epoch, .counter = counter, .draining = draining.contains(epoch)});
         return out;
     }
     [[nodiscard]] Result<bool> remove(port::NodeRow const& seen) override {
@@ -42,6 +43,7 @@ public:
     }
 
     std::map<Epoch, std::uint64_t> table{{7, 0}};
+    std::set<Epoch> draining;
     std::vector<Self> selves;  // one for each heartbeat
     bool away = false;
     std::vector<std::string> messages;  // once
@@ -69,7 +71,12 @@ private:
 class SharedNodesTest : public ::testing::Test {
 protected:
     void start() {
-        nodes.start({[this] { ++fenced; }, [this](port::Beat const&) { ++heartbeats; },
+        nodes.start({[this] { ++fenced; },
+                     [this](port::Beat const&) { ++heartbeats; },
+                     [this] {
+                         ++left;
+                         gone_when_left = nodes.gone(5);
+                     },
                      [this](std::string_view text) { received.emplace_back(text); },
                      [this](Time at_zero) { measured.push_back(at_zero); }});
         loop.run();
@@ -84,6 +91,8 @@ protected:
         {loop, journal, store, store, thread}, 7, {"a", "0a"}, [this] { return loop.now; }};
     int fenced = 0;
     int heartbeats = 0;
+    int left = 0;
+    bool gone_when_left = false;
     std::vector<std::string> received;
     std::vector<Time> measured;
 };
@@ -167,6 +176,30 @@ TEST_F(SharedNodesTest, SilentProcess_IsRemoved) {
     EXPECT_EQ(store.table.size(), 1U);
 }
 
+TEST_F(SharedNodesTest, ProcessThatLeavesOrDrains_IsReportedOnce) {
+    for (Epoch const epoch : {5, 6}) store.table[epoch] = 40;
+    start();
+    EXPECT_EQ(left, 0);
+    store.table.erase(5);
+    pass(1);
+    EXPECT_EQ(left, 1);
+    store.draining = {6};
+    pass(1);
+    EXPECT_EQ(left, 2);
+    store.messages = {""};
+    pass(1);
+    EXPECT_EQ(left, 2);
+}
+
+TEST_F(SharedNodesTest, RemovedProcess_IsReportedAtOnce) {
+    store.table[5] = 40;
+    start();
+    pass(5);
+    EXPECT_EQ(nodes.removed(), 1U);
+    EXPECT_EQ(left, 1);
+    EXPECT_TRUE(gone_when_left);
+}
+
 TEST_F(SharedNodesTest, StoreAway_NothingStartsAndNobodyIsRemoved) {
     store.table[5] = 40;
     start();
@@ -216,13 +249,15 @@ TEST_F(SharedNodesTest, RemovedByTheOthers_JoinsAgainUnderANewEpoch) {
     EXPECT_EQ(fenced, 1);
     EXPECT_FALSE(nodes.may_start());
     store.away = true;
-    int joined = 0;
-    nodes.rejoin([&] { ++joined; });
+    bool done = false;
+    nodes.rejoin([&] {
+        done = true;
+    });
     pass(3);
-    EXPECT_EQ(joined, 0) << "the store is away";
+    EXPECT_FALSE(done) << "the store is away";
     store.away = false;
     pass(2);
-    EXPECT_EQ(joined, 1);
+    EXPECT_TRUE(done);
     EXPECT_EQ(nodes.epoch(), 20U);
     pass(1);
     EXPECT_TRUE(nodes.may_start());
