@@ -167,6 +167,12 @@ std::vector<wire::RecordPtr> Api::appended_elsewhere(port::FeedRow const& row) {
     return *std::move(records);
 }
 
+void Api::missed_appends() {
+    feed_streams_->appended();
+    changes_->missed(services_.runner.now());
+    webhooks_->offer_all();
+}
+
 void Api::on_signal(Epoch from, std::string_view text) { streams_->on_signal(from, text); }
 
 bool Api::awaited() const {

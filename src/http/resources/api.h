@@ -174,6 +174,9 @@ public:
     // Wakes requests that wait for this append of another process. That process counts and logs it.
     // Returns its records; empty: it has deleted the session, or is damaged.
     std::vector<wire::RecordPtr> appended_elsewhere(port::FeedRow const& row);
+    // Others have made appends that were not reported: wakes readers and waiting requests, and
+    // offers the kept deliveries again.
+    void missed_appends();
     // Returns true if a request or reader waits here for appends.
     [[nodiscard]] bool awaited() const;
     // Handles a message of another process that uses the store.

@@ -374,6 +374,27 @@ TEST_F(PagesTest, AppendedElsewhere_WaitingListIsAnswered) {
     EXPECT_FALSE(api.awaited());
 }
 
+// As after a freeze in which another process had its place.
+TEST_F(PagesTest, AppendsWereMissed_WaitingListIsAnswered) {
+    loop.advance(Duration(60'000));
+    std::string const as_of = header(send("GET", "/async-tool/pending?limit=5"), "Dormouse-As-Of");
+    observer.on_append = {};
+    auto request = request_of("GET", "/async-tool/pending");
+    request.query = {{"changedSince", as_of}, {"wait", "30"}};
+    auto const answered = replies.size() + 3;  // after the requests of waiting_call()
+    api.handle(std::move(request), std::make_shared<FakeResponder>(replies));
+    loop.run();
+    EXPECT_TRUE(api.awaited());
+    std::string const open = waiting_call();
+    EXPECT_LT(replies.size(), answered) << "this process has not heard of it";
+    api.missed_appends();
+    loop.run();
+    ASSERT_EQ(replies.size(), answered);
+    EXPECT_TRUE(replies.back().body.contains(open)) << replies.back().body;
+    loop.advance(Duration(1'000));
+    EXPECT_FALSE(api.awaited());
+}
+
 // A page in the past that shows a waiting call reads up to its pause and no further.
 TEST_F(PagesTest, WaitingCall_LongSession_ReadsUpToItsPauseOnly) {
     std::string const id = create();

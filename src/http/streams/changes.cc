@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ranges>
 #include <set>
+#include <utility>
 
 namespace dormouse::http {
 
@@ -31,6 +32,12 @@ void Changes::note(SessionId session, std::string const& project,
         it = concerned ? watchers_.erase(it) : std::next(it);
     }
     for (auto& wake : woken) wake();
+}
+
+void Changes::missed(Time now) {
+    forgotten_until_ = as_of(now);
+    changes_.clear();
+    for (auto& [id, one] : std::exchange(watchers_, {})) one.wake();
 }
 
 std::vector<PendingId> Changes::since(port::Projects const& projects, Time since) const {

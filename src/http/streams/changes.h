@@ -46,6 +46,10 @@ public:
     void note(SessionId session, std::string const& project,
               std::vector<wire::RecordPtr> const& records, Time now);
 
+    // Changes may have become visible that were not noted: those until now are not known here.
+    // Wakes all watchers.
+    void missed(Time now);
+
     // Returns the time for the next query: every later change has a time that is not before it.
     [[nodiscard]] Time as_of(Time now) { return newest_ = std::max(newest_, now); }
     // Returns true if every change at `since` or later is still known here. False if this process

@@ -148,6 +148,25 @@ TEST_F(ChangesTest, SessionWatcher_OtherSessions_DoNotWakeIt) {
     EXPECT_EQ(woken, 1) << "once";
 }
 
+TEST_F(ChangesTest, ChangesWereMissed_AllWatchersAreWokenAndMemoryDoesNotCount) {
+    PendingId const pending = waiting();
+    step(Duration(1'000));
+    Time const before = as_of();
+    step(Duration(1'000));
+    int woken = 0;
+    (void)changes->watch("other", {}, [&] { ++woken; });
+    (void)changes->watch("default", pending.session, [&] { ++woken; });
+    EXPECT_TRUE(changes->remembers(before));
+    changes->missed(clock.now());
+    EXPECT_EQ(woken, 2);
+    EXPECT_FALSE(changes->watched());
+    EXPECT_FALSE(changes->remembers(before));
+    step(Duration(1'000));
+    progress(pending);
+    EXPECT_TRUE(changes->remembers(as_of()));
+    EXPECT_EQ(changes->since("default", as_of()), Pendings{pending});
+}
+
 TEST_F(ChangesTest, SinceTheTimeOfAChange_ReturnsTheChange) {
     PendingId const pending = waiting();
     progress(pending);

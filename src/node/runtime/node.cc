@@ -114,7 +114,7 @@ void Node::start(std::function<void()> lost) {
 
 void Node::start_shared() {
     shared->nodes.start(
-        {[this] { runner.fenced(); },
+        {[this] { runner.fenced(); }, [this] { missed_appends(); },
          [this](port::Beat const& beat) { on_heartbeat(beat); }, [this] { runner.process_left(); },
          [this](std::string_view text) { shared->signals.on_message(nodes.epoch(), text); },
          [this](Time at_boot) { services.clock.follow(at_boot); }});
@@ -123,7 +123,10 @@ void Node::start_shared() {
                                if (attached) attached->on_signal(from, text);
                            }});
     shared->follower.start({[this](port::FeedRow const& row) { appended_elsewhere(row); },
-                            [this] { runner.forget_memory(); },
+                            [this] {
+                                runner.forget_memory();
+                                missed_appends();
+                            },
                             [this] { return !attached || attached->awaited(); }});
 }
 

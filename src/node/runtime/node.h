@@ -48,6 +48,8 @@ public:
     virtual void end(port::Fn<void()> done) = 0;
     // Another process that shares the store has made this append.
     virtual void appended_elsewhere(port::FeedRow const& row) = 0;
+    // Others have made appends that were not reported: readers and waiting requests read again.
+    virtual void missed_appends() = 0;
     // Returns true if a request or reader waits here for appends.
     [[nodiscard]] virtual bool awaited() const = 0;
     // The store's reply to a heartbeat of this process, whose epoch is `self`. Shared stores only.
@@ -150,6 +152,9 @@ private:
     void on_heartbeat(port::Beat const& beat);
     [[nodiscard]] bool has_others() const { return shared && shared->nodes.table().size() > 1; }
     void appended_elsewhere(port::FeedRow const& row);
+    void missed_appends() {
+        if (attached) attached->missed_appends();
+    }
 
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override {
         if (attached) attached->delta(session, ask, delta);

@@ -199,6 +199,10 @@ private:
         if (row.deleted && deleted_) deleted_(row.session);
         if (appended_) appended_();
     }
+    void missed_appends() override {
+        api_.missed_appends();
+        if (appended_) appended_();
+    }
     void report_settled(std::vector<wire::RecordPtr> const& records) const;
     [[nodiscard]] bool awaited() const override { return api_.awaited(); }
     void on_heartbeat(port::Beat const& beat, Epoch self) override {

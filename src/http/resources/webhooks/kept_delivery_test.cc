@@ -121,6 +121,19 @@ TEST_F(KeptDelivery, CallOfItsReference_TakesIt) {
     EXPECT_TRUE(waits(waiting_for_it()));
 }
 
+// As after a freeze in which another process had this one's place.
+TEST_F(KeptDelivery, CallWasMissed_TakesItWhenAllIsOfferedAgain) {
+    EXPECT_EQ(keep(), "kept");
+    observer.on_append = {};
+    SessionId const session = waiting_for_it();
+    EXPECT_TRUE(waits(session));
+    report_to(api, observer);
+    api.missed_appends();
+    loop.run();
+    EXPECT_FALSE(waits(session));
+    EXPECT_FALSE(api.webhooks().keeps(key));
+}
+
 TEST_F(KeptDelivery, CallWithoutAnAgent_TakesItOnce) {
     EXPECT_EQ(keep(), "kept");
     EXPECT_FALSE(waits(asked_under_it(session::PauseReason::tool_result)));

@@ -121,6 +121,13 @@ void Webhooks::read_kept() {
     port::ask(services_.journal, std::move(question), scope_.guard(use));
 }
 
+void Webhooks::offer_all() {
+    std::vector<Bits128> known;
+    for (auto const& [key, row] : kept_) known.push_back(key);
+    offer_in_turn(std::make_shared<std::vector<Bits128>>(std::move(known)));
+    read_kept();
+}
+
 // Deletes deliveries that are too old, from memory and then from the store.
 void Webhooks::drop_old() {
     Time const until = services_.runner.now() - kept_for;

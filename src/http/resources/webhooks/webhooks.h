@@ -44,6 +44,8 @@ public:
     void start();
     // Reads and offers what another process kept that is gone.
     void read_kept();
+    // Offers all that is kept again: calls may have begun to wait for it.
+    void offer_all();
     // A session of this project has these new events, whichever process appended them.
     void appended(std::string const& project, std::vector<wire::RecordPtr> const& records);
 

@@ -18,6 +18,8 @@ void Follower::find_end() {
                   next_ = *head;
                   started_ = true;
                   forget_reported();
+                  if (std::exchange(lost_, false)) listener_.lost();
+                  if (std::exchange(again_, false)) read();
               }));
 }
 
@@ -40,7 +42,7 @@ Duration Follower::behind() const {
 }
 
 void Follower::moved() {
-    again_ = reading_;
+    again_ = reading_ || !started_;
     read();
 }
 
@@ -64,7 +66,7 @@ void Follower::take(Result<port::FeedPage> page) {
     if (!page) return;  // read again at the next occasion
     if (page->gone) {
         started_ = false;
-        listener_.lost();
+        lost_ = true;
         return find_end();
     }
     next_ = page->next;

@@ -69,7 +69,8 @@ private:
     std::deque<Reported> reported_;  // those that have not been read, the oldest first
     bool started_ = false;           // next_ is known
     bool reading_ = false;
-    bool again_ = false;  // moved while it was being read
+    bool again_ = false;  // moved while it was being read, or its end was not known
+    bool lost_ = false;   // reported when the end is known: what follows is read
     Scope scope_;
 };
 

@@ -40,7 +40,11 @@ class FollowerTest : public ::testing::Test {
 protected:
     void start() {
         follower.start({[this](port::FeedRow const& row) { seen.push_back(row.n); },
-                        [this] { ++lost; }, [this] { return awaited; }});
+                        [this] {
+                            ++lost;
+                            reads_when_lost = journal.reads;
+                        },
+                        [this] { return awaited; }});
         loop.run();
     }
 
@@ -50,6 +54,7 @@ protected:
     Follower follower{loop, journal, feed, [this] { return loop.now; }};
     std::vector<std::uint64_t> seen;
     int lost = 0;
+    std::size_t reads_when_lost = 0;
     bool awaited = false;
 };
 
@@ -138,6 +143,16 @@ TEST_F(FollowerTest, FeedWasRemovedMeanwhile_ReportsTheLoss) {
     loop.run();
     EXPECT_EQ(lost, 1);
     EXPECT_TRUE(seen.empty());
+    EXPECT_EQ(reads_when_lost, 3U) << "what is appended after the end was found is not lost";
+}
+
+TEST_F(FollowerTest, MovedBeforeTheEndIsKnown_FeedIsReadThen) {
+    feed.newest = 1;
+    follower.start(
+        {[this](port::FeedRow const& row) { seen.push_back(row.n); }, [] {}, [] { return false; }});
+    follower.moved();
+    loop.run();
+    EXPECT_EQ(seen, std::vector<std::uint64_t>{1});
 }
 
 }  // namespace

@@ -134,6 +134,7 @@ void SharedNodes::rejoin(port::Fn<void()> done) {
         permission_.end();
         ++fenced_;
         done();
+        listener_.joined();
     };
     services_.journal.write(std::move(join), scope_.guard(std::move(use)));
 }

@@ -25,6 +25,8 @@ public:
     struct Listener {
         // The other processes declared this one dead. Called until it takes part again.
         std::function<void()> fenced;
+        // This one takes part again, after what rejoin() was given has run.
+        std::function<void()> joined;
         // The store replied to a heartbeat.
         std::function<void(port::Beat const&)> on_heartbeat;
         // A process has left, was removed by this one, or takes no share of what is due from now

@@ -71,7 +71,7 @@ private:
 class SharedNodesTest : public ::testing::Test {
 protected:
     void start() {
-        nodes.start({[this] { ++fenced; },
+        nodes.start({[this] { ++fenced; }, [this] { ++joined; },
                      [this](port::Beat const&) { ++heartbeats; },
                      [this] {
                          ++left;
@@ -90,6 +90,7 @@ protected:
     SharedNodes nodes{
         {loop, journal, store, store, thread}, 7, {"a", "0a"}, [this] { return loop.now; }};
     int fenced = 0;
+    int joined = 0;
     int heartbeats = 0;
     int left = 0;
     bool gone_when_left = false;
@@ -252,12 +253,14 @@ TEST_F(SharedNodesTest, RemovedByTheOthers_JoinsAgainUnderANewEpoch) {
     bool done = false;
     nodes.rejoin([&] {
         done = true;
+        EXPECT_EQ(joined, 0);
     });
     pass(3);
     EXPECT_FALSE(done) << "the store is away";
     store.away = false;
     pass(2);
     EXPECT_TRUE(done);
+    EXPECT_EQ(joined, 1);
     EXPECT_EQ(nodes.epoch(), 20U);
     pass(1);
     EXPECT_TRUE(nodes.may_start());
