@@ -13,6 +13,7 @@ import postgres
 from dormouse import BINARY, Server, environment, leave_out, main, run, wait_for
 
 SECRET = 'geheim-4711'
+BACK_S = 10  # 5 are promised after the database is back
 
 
 class Database(unittest.TestCase):
@@ -369,8 +370,8 @@ class Life(Database):
         self.assertGreaterEqual(int(answer.headers['Retry-After']), 1)
         self.assertEqual(server.get('/readyz').status, 503)
         self.database.start()
-        wait_for(lambda: server.get('/readyz').status == 200, what='the database')
-        wait_for(lambda: server.prompt(session, 'again').status < 300, what='an answer')
+        wait_for(lambda: server.get('/readyz').status == 200, BACK_S, 'the database')
+        wait_for(lambda: server.prompt(session, 'again').status < 300, BACK_S, 'an answer')
         server.at_rest(session)
         server.finish()
 
