@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dormouse::store::postgres {
@@ -34,6 +35,8 @@ public:
     [[nodiscard]] Result<void> registered();
     // `lock`: the first key of the schema's advisory locks (Catalogue::lock).
     void serve(std::int64_t lock) { lock_ = lock; }
+    // Before the first heartbeat: each stores these again (node_keys_10).
+    void announce_keys(std::string masters) { masters_ = std::move(masters); }
 
     using Self = port::SharedStore::Self;
     // Counts a heartbeat, and returns who else takes part. One round trip. Errors: wrong_state
@@ -56,6 +59,7 @@ private:
     port::Signal const signal_;
     std::uint64_t owned_ = 0;    // which of the session's connections holds the lock of owner.h
     std::uint64_t listens_ = 0;  // which of the connections listens
+    std::string masters_;        // ids of its master keys; empty: none
     std::string node_;           // the name that it has taken; empty: none
     int const wake_;             // an eventfd that ends a wait
     std::int64_t lock_ = 0;

@@ -18,6 +18,12 @@ protected:
         ADD_FAILURE() << "no row for epoch " << store.epoch();
         return {};
     }
+    static std::string keys_of(PostgresStore& store) {
+        auto const nodes = store.node_keys().value();
+        for (NodeKeys const& node : nodes)
+            if (node.epoch == store.epoch()) return node.masters;
+        return "no row";
+    }
     static port::Beat beat(PostgresStore& store, std::string const& url = {},
                            bool draining = false) {
         auto out = store.beat({store.epoch(), url, "0a1b", draining});
@@ -132,6 +138,37 @@ TEST_F(HeartbeatTest, RemovedProcess_CannotWriteUntilItJoinsAgain) {
     ASSERT_TRUE(b_->join());
     EXPECT_TRUE(beat(*b_).taken);
     EXPECT_GT(b_->epoch(), seen.epoch);
+}
+
+TEST_F(HeartbeatTest, ProcessJoinsAgain_ItsKeysAreKnown) {
+    ASSERT_TRUE(b_->announce_keys("k1 k2"));
+    EXPECT_TRUE(a_->remove(row_of(*b_, beat(*a_))).value());
+    ASSERT_TRUE(b_->join());
+    EXPECT_EQ(keys_of(*b_), "k1 k2");
+    EXPECT_EQ(keys_of(*a_), "");
+}
+
+// A row without keys would count as that of a process that does not encrypt.
+TEST_F(HeartbeatTest, KeysCannotBeStored_ProcessDoesNotJoin) {
+    ASSERT_TRUE(b_->announce_keys("k1"));
+    EXPECT_TRUE(a_->remove(row_of(*b_, beat(*a_))).value());
+    sql("ALTER TABLE nodes ADD CONSTRAINT planted CHECK (masters = '')");
+    EXPECT_FALSE(b_->join());
+    EXPECT_FALSE(b_->join());
+    EXPECT_EQ(number("SELECT count(*) FROM nodes"), 1);
+    EXPECT_EQ(number("SELECT count(*) FROM writers WHERE epoch IS NOT NULL"), 1);
+    sql("ALTER TABLE nodes DROP CONSTRAINT planted");
+    ASSERT_TRUE(b_->join());
+    EXPECT_EQ(keys_of(*b_), "k1");
+}
+
+// A promoted standby may have the registration and lack the keys.
+TEST_F(HeartbeatTest, KeysAreLost_HeartbeatStoresThemAgain) {
+    ASSERT_TRUE(b_->announce_keys("k1 k2"));
+    sql("UPDATE nodes SET masters = ''");
+    for (auto* const store : {a_.get(), b_.get()}) beat(*store);
+    EXPECT_EQ(keys_of(*b_), "k1 k2");
+    EXPECT_EQ(keys_of(*a_), "");
 }
 
 TEST_F(HeartbeatTest, ProcessThatCountedMeanwhile_IsNotRemoved) {

@@ -104,7 +104,8 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::open(std::string const& ur
         return std::unexpected(std::move(done.error()));
     auto catalogue = postgres::read_catalogue(live);
     if (!catalogue) return std::unexpected(std::move(catalogue.error()));
-    auto me = postgres::register_node(live, *catalogue, {options.node, options.version}, *alone);
+    auto me =
+        postgres::register_node(live, *catalogue, {options.node, options.version, {}}, *alone);
     if (!me) return std::unexpected(std::move(me.error().error));
     if (auto done = beating->registered(); !done) return std::unexpected(std::move(done.error()));
     Parts parts{.epoch = me->epoch, .warnings = std::move(*warnings)};
@@ -180,18 +181,15 @@ void PostgresStore::end_wait() {
 
 Result<Epoch> PostgresStore::join() {
     if (!writer_) return std::unexpected(is_view().error());
-    auto const epoch = writer_->join({options_.node, options_.version});
-    if (!epoch) return epoch;
-    epoch_ = *epoch;
-    if (masters_.empty()) return epoch;
-    if (auto done = writer_->announce_keys(*epoch, masters_); !done)
-        return std::unexpected(std::move(done.error()));
+    auto const epoch = writer_->join({options_.node, options_.version, masters_});
+    if (epoch) epoch_ = *epoch;
     return epoch;
 }
 
 Result<void> PostgresStore::announce_keys(std::string const& masters) {
     if (!writer_) return is_view();
     masters_ = masters;
+    if (heartbeat_) heartbeat_->announce_keys(masters);
     return writer_->announce_keys(epoch_, masters);
 }
 

@@ -23,6 +23,9 @@ constexpr auto writes = in_order<Write>({
      "INSERT INTO settings(name, value) VALUES($1, $2) ON CONFLICT(name) DO NOTHING"},
     {Write::agreed, "SELECT value FROM settings WHERE name = $1"},
     {Write::drop_setting, "DELETE FROM settings WHERE name = $1"},
+    {Write::register_keys,
+     "UPDATE nodes SET masters = $2"
+     " WHERE epoch = (SELECT epoch FROM writers WHERE incarnation = $1)"},
     {Write::announce_keys, "UPDATE nodes SET masters = $2 WHERE epoch = $1"},
     {Write::is_copy,
      "SELECT (NOT EXISTS (SELECT FROM settings WHERE name = 'identity'"

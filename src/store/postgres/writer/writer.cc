@@ -87,10 +87,14 @@ Answer<Registration> register_node(Connection& connection, Catalogue const& cata
     call.parameters.integer(static_cast<std::int64_t>(migrations().size()));
     std::vector<Call> calls;
     if (sole) calls = {Call{sql(Write::free_writers)}, Call{sql(Write::forget_nodes)}};
+    auto const registers = calls.size();
     calls.push_back(std::move(call));
+    Call keys{sql(Write::register_keys)};
+    keys.parameters.bytes(out.incarnation).text(node.masters);
+    if (!node.masters.empty()) calls.push_back(std::move(keys));
     auto const answers = connection.run(calls, wait);
     if (!answers) return std::unexpected(refusal_of(answers.error()));
-    auto const& rows = answers->back();
+    auto const& rows = (*answers)[registers];
     auto const made = integers_of(rows.text(0, 0));
     if (made.size() != 3) return std::unexpected(Failure{.error = {Code::internal, "register_6"}});
     out.epoch = static_cast<Epoch>(made[0]);

@@ -31,10 +31,11 @@ struct Registration {
     std::string incarnation;  // 16 random bytes
 };
 
-// The name of a process in `nodes`.
+// What a process stores of itself in `nodes`.
 struct NodeName {
     std::string name;
     std::string version;  // the release
+    std::string masters;  // ids of its master keys (node_keys_10); empty: none, or later
 };
 
 // `sole`: removes the rows of all other processes in the same transaction.
