@@ -204,6 +204,7 @@ void Runner::appended_elsewhere(SessionId session) {
 }
 
 void Runner::appended_elsewhere(port::FeedRow const& row) {
+    numbers_.seen(row.session.number());
     auto const resident = lanes_.find(row.session);
     bool const known = resident != lanes_.end() && !row.deleted && resident->second->has(row.frame);
     if (!known) appended_elsewhere(row.session);
