@@ -71,8 +71,8 @@ std::vector<port::NotAskingEntry> ExternalAgents::not_asking() const {
     return out;
 }
 
-void ExternalAgents::prompt(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
-                            port::Outcome done) {
+void ExternalAgents::prompt(port::ModelRequest request, Start start,
+                            port::Fn<void(port::Delta)> delta, port::Outcome done) {
     if (std::string why = why_not(request.program->project); !why.empty()) {
         AskModel const& ask = request.ask;
         return done(AgentFailure{ask.turn,
@@ -83,7 +83,7 @@ void ExternalAgents::prompt(port::ModelRequest request, port::Fn<void(port::Delt
     }
     SessionId const session = request.session;
     Slot& slot = slots_[session];
-    Prompt prompt{std::move(request), std::move(delta), std::move(done)};
+    Prompt prompt{std::move(request), std::move(start), std::move(delta), std::move(done)};
     if (slot.driver && slot.driver->prompting(prompt.request.id))
         return slot.driver->adopt(std::move(prompt));
     slot.waiting = std::move(prompt);
@@ -127,6 +127,10 @@ std::shared_ptr<Driver> ExternalAgents::make_driver(SessionId session) {
 
 void ExternalAgents::proceed(SessionId session) {
     Slot& slot = slots_[session];
+    if (slot.waiting && !slot.waiting->start.may.still()) {
+        Prompt prompt = *std::exchange(slot.waiting, std::nullopt);
+        prompt.start.refused();
+    }
     bool const prompts = slot.waiting && (!slot.driver || slot.driver->is_free());
     bool const attaches =
         !slot.attach_requests.empty() && (!slot.driver || !slot.driver->is_ending());

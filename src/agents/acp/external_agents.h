@@ -20,7 +20,7 @@ public:
     ExternalAgents(ExternalAgents const&) = delete;
     ExternalAgents& operator=(ExternalAgents const&) = delete;
 
-    void prompt(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
+    void prompt(port::ModelRequest request, Start start, port::Fn<void(port::Delta)> delta,
                 port::Outcome done) override;
     void notify(SessionId session, session::NotifyAgent const& what) override;
     void stop(SessionId session, session::EffectId id) override;

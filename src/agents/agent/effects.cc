@@ -83,6 +83,12 @@ struct Worked {
     bool begun = false;
 };
 
+// A gate's decision, written on the worker thread, then read on the loop.
+struct Decided {
+    GateDecision decision = Deny{"too much work is queued"};
+    bool refused = false;
+};
+
 // The call may have waited for the thread.
 void work(Tool const& tool, ToolCall const& call, std::stop_token stop, Worked& out) {
     out.begun = !stop.stop_requested() && call.may_start.still();
@@ -216,7 +222,12 @@ void AgentEffects::prompt(Agent const& agent, port::ModelRequest request,
             prompted_.erase(key);
         done(std::move(body));
     };
-    program->prompt(std::move(request), std::move(delta), std::move(gated));
+    auto refused = [this, key] {
+        prompted_.erase(key);
+        not_begun(key);
+    };
+    program->prompt(std::move(request), {MayStart(surroundings_.may_start), std::move(refused)},
+                    std::move(delta), std::move(gated));
 }
 
 std::shared_ptr<ExternalAgent> AgentEffects::prompted(SessionId session) const {
@@ -319,20 +330,28 @@ void AgentEffects::ask_gate(SessionId session, EffectId id, std::string agent, A
     call.trace = passed_on(surroundings_.tracing, session, ask);
     Tool const* const tool = registry_.tool(ask.tool);
     if (!gate->may_block) return done(outcome_of(ask, with_tool(gate->decide(call), tool)));
-    auto const decision = std::make_shared<GateDecision>(Deny{"too much work is queued"});
+    auto const decided = std::make_shared<Decided>();
+    auto const over = std::make_shared<bool>(false);
     Key const key{session, id};
     auto job = [gate, tool, pin = registry_.pin(), call = std::move(call),
-                decision](std::stop_token const&) {
-        *decision = with_tool(ask_guarded(*gate, call), tool);
+                may_start = MayStart(surroundings_.may_start), decided](std::stop_token const&) {
+        decided->refused = !may_start.still();
+        if (!decided->refused) decided->decision = with_tool(ask_guarded(*gate, call), tool);
     };
-    auto finished = [this, key, ask = std::move(ask), decision,
+    auto finished = [this, key, ask = std::move(ask), decided, over,
                      done = std::move(done)](bool) mutable {
+        if (std::exchange(*over, true)) return;
         running_.erase(key);
-        done(outcome_of(ask, std::move(*decision)));
+        if (decided->refused) return not_begun(key);
+        done(outcome_of(ask, std::move(decided->decision)));
     };
-    running_[key] = [source = workers_.run(std::move(job), std::move(finished))]() mutable {
-        source.request_stop();
-    };
+    auto source = workers_.run(std::move(job), std::move(finished));
+    keep(key, over, [source]() mutable { source.request_stop(); });
+}
+
+void AgentEffects::not_begun(Key const& key) {
+    CHECK(surroundings_.not_begun);
+    surroundings_.not_begun(key.first, key.second);
 }
 
 void AgentEffects::poll_tool(SessionId session, EffectId id, std::string, PollTool poll,
@@ -346,6 +365,7 @@ void AgentEffects::poll_tool(SessionId session, EffectId id, std::string, PollTo
 
 void AgentEffects::poll(Tool const& tool, Key key, PollTool const& poll, port::Outcome done) {
     PollCall call{poll.pending, poll.input, poll.tool, poll.external_ref, poll.state};
+    call.may_start = MayStart(surroundings_.may_start);
     auto const over = std::make_shared<bool>(false);
     auto finished = [this, key, over, pending = poll.pending,
                      done = std::move(done)](PollResult result) mutable {
@@ -370,12 +390,16 @@ void AgentEffects::ask_turn(port::TurnRequest request, port::Outcome done) {
     }
     Key const key{request.session, request.id};
     auto const over = std::make_shared<bool>(false);
-    auto finished = [this, key, over, done = std::move(done)](TurnOutcome outcome) mutable {
+    auto finished = [this, key, over,
+                     done = std::move(done)](std::optional<TurnOutcome> outcome) mutable {
         if (std::exchange(*over, true)) return;
         running_.erase(key);
-        done(std::move(outcome));
+        if (!outcome) return not_begun(key);
+        done(*std::move(outcome));
     };
-    keep(key, over, registry_.turns()(std::move(request), std::move(finished)));
+    MayStart may_start(surroundings_.may_start);
+    keep(key, over,
+         registry_.turns()(std::move(request), std::move(may_start), std::move(finished)));
 }
 
 // Stores the stop function of an effect that has started and not ended.

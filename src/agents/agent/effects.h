@@ -15,6 +15,9 @@ struct Surroundings {
     std::function<Time()> now = {};
     session::TraceRules tracing = {};
     MayStart::Make may_start = {};
+    // Called for a gate, an interceptor or a prompt that waited and must not begin any more: it did
+    // nothing and has no outcome. REQUIRED with `may_start`.
+    std::function<void(SessionId, session::EffectId)> not_begun = {};
 };
 
 class AgentEffects final : public port::Effects, public port::AgentTerms {
@@ -79,6 +82,7 @@ private:
     [[nodiscard]] std::shared_ptr<ExternalAgent> prompted(SessionId session) const;
     void prompt(Agent const& agent, port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                 port::Outcome done);
+    void not_begun(Key const& key);
 
     Registry const& registry_;
     port::Workers& workers_;

@@ -105,9 +105,10 @@ TEST_F(EffectsTest, UnknownAgent_IsAPermanentFailure) {
 }
 
 // Asks for one permission when it is prompted.
-class AskingProgram final : public ExternalAgent {
+class AskingProgram : public ExternalAgent {
 public:
-    void prompt(port::ModelRequest, port::Fn<void(port::Delta)>, port::Outcome done) override {
+    void prompt(port::ModelRequest, Start, port::Fn<void(port::Delta)>,
+                port::Outcome done) override {
         AgentAsk ask;
         ask.spec.tool = "acp:execute";
         ask.spec.input = Json::trusted(R"({"a":1})");
@@ -359,6 +360,96 @@ TEST_F(EffectsTest, GateDecision_IsItsOutcome) {
     EXPECT_EQ(std::get<GateOutcome::Allow>(what(1)).input_digest, sha256(R"({"a":1})"));
     EXPECT_EQ(std::get<GateOutcome::Deny>(what(2)).message, "denied: no");
     EXPECT_TRUE(std::holds_alternative<PauseTerms>(what(3)));
+}
+
+// Effects of a process whose heartbeats may fail while they wait.
+class WaitingEffects : public EffectsTest {
+protected:
+    // What this effect reports when the heartbeats have failed by the time at which it may begin.
+    std::string refused(std::function<void(AgentEffects&, port::Outcome)> const& start) {
+        may = true;
+        AgentEffects waiting(registry, workers,
+                             {.may_start = [this] { return [this] { return may; }; },
+                              .not_begun =
+                                  [this](SessionId session, EffectId id) {
+                                      EXPECT_EQ(session, pending.session);
+                                      not_begun.push_back(id.call);
+                                  }});
+        start(waiting, take());
+        may = false;
+        if (!workers.jobs.empty()) workers.work();
+        auto const forgotten = std::exchange(not_begun, {}).size();
+        return std::to_string(forgotten) + " forgotten, " + std::to_string(outcomes.size()) +
+               " outcomes";
+    }
+    bool may = true;
+    std::vector<CallNo> not_begun;
+};
+
+TEST_F(WaitingEffects, GateThatMustNotBegin_IsNotAskedAndForgotten) {
+    Gate gate{.name = "approve", .may_block = true};
+    gate.decide = [](GateCall const&) -> GateDecision {
+        ADD_FAILURE() << "asked";
+        return Allow{};
+    };
+    registry.add(std::move(gate));
+    auto const ask = [this](AgentEffects& waiting, port::Outcome done) {
+        waiting.ask_gate(pending.session, {7, 1}, "demo",
+                         {1, "approve", "deploy", Json::trusted("{}"), {}}, std::move(done));
+    };
+    EXPECT_EQ(refused(ask), "1 forgotten, 0 outcomes");
+    auto const ask_and_stop = [&](AgentEffects& waiting, port::Outcome done) {
+        ask(waiting, std::move(done));
+        waiting.stop(pending.session, {7, 1});
+    };
+    EXPECT_EQ(refused(ask_and_stop), "0 forgotten, 0 outcomes");
+}
+
+TEST_F(WaitingEffects, InterceptorsThatMustNotBegin_AreForgotten) {
+    MayStart given;
+    port::Fn<void(std::optional<TurnOutcome>)> answer;
+    registry.set([&](port::TurnRequest const&, MayStart may_start,
+                     port::Fn<void(std::optional<TurnOutcome>)> done) -> StopTool {
+        given = std::move(may_start);
+        answer = std::move(done);
+        return {};
+    });
+    AgentEffects waiting(
+        registry, workers,
+        {.may_start = [this] { return [this] { return may; }; },
+         .not_begun = [this](SessionId, EffectId id) { not_begun.push_back(id.call); }});
+    port::TurnRequest request;
+    request.session = pending.session;
+    request.ask.names = {"one"};
+    waiting.ask_turn(std::move(request), take());
+    EXPECT_TRUE(given.still());
+    may = false;
+    EXPECT_FALSE(given.still());
+    answer(std::nullopt);
+    EXPECT_EQ(not_begun.size(), 1U);
+    EXPECT_TRUE(outcomes.empty());
+}
+
+TEST_F(WaitingEffects, PromptThatMustNotBegin_IsForgotten) {
+    class Refusing final : public AskingProgram {
+        void prompt(port::ModelRequest, Start start, port::Fn<void(port::Delta)>,
+                    port::Outcome) override {
+            EXPECT_TRUE(start.may.still());
+            start.refused();
+        }
+    };
+    Agent agent;
+    agent.id = "coder";
+    agent.program = std::make_shared<Refusing>();
+    registry.add(std::move(agent));
+    EXPECT_EQ(refused([&](AgentEffects& waiting, port::Outcome done) {
+                  port::ModelRequest request;
+                  request.session = pending.session;
+                  request.agent = "coder";
+                  request.program = AgentContext{};
+                  waiting.ask_model(std::move(request), [](port::Delta const&) {}, std::move(done));
+              }),
+              "1 forgotten, 0 outcomes");
 }
 
 TEST_F(EffectsTest, UnknownGate_IsReportedAsGone) {

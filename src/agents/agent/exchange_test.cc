@@ -112,7 +112,8 @@ TEST(ModelRequestsExchange, RequestUnderWay_EndsAndItsCallsAreNew) {
 // Takes prompts and decisions.
 class HeldProgram final : public ExternalAgent {
 public:
-    void prompt(port::ModelRequest, port::Fn<void(port::Delta)>, port::Outcome done) override {
+    void prompt(port::ModelRequest, Start, port::Fn<void(port::Delta)>,
+                port::Outcome done) override {
         held.push_back(std::move(done));
     }
     void notify(SessionId, NotifyAgent const&) override { ++notified; }

@@ -1,6 +1,7 @@
 #pragma once
 // The interface to agents that are external programs. Called on the loop thread.
 
+#include "agent/model.h"
 #include "port/catalogue.h"
 #include "port/effects.h"
 
@@ -14,8 +15,14 @@ public:
         bool can_load = false, can_resume = false;
     };
     virtual ~ExternalAgent() = default;
+    // For a prompt that waits for its process. If it must not begin any more, the process does not
+    // get it, and `refused` is called in place of `done`.
+    struct Start {
+        MayStart may = {};
+        port::Fn<void()> refused = {};  // REQUIRED if `may` can say no
+    };
     // See Effects::ask_model. REQUIRES: request.program.
-    virtual void prompt(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
+    virtual void prompt(port::ModelRequest request, Start start, port::Fn<void(port::Delta)> delta,
                         port::Outcome done) = 0;
     virtual void notify(SessionId session, session::NotifyAgent const& what) = 0;
     virtual void stop(SessionId session, session::EffectId id) = 0;

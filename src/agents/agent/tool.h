@@ -59,6 +59,7 @@ struct PollCall {
     std::string tool;
     std::string external_ref;  // as its pause gave it
     Json state = {};           // what its pause stored
+    MayStart may_start = {};
 };
 
 struct Tool {
@@ -81,7 +82,8 @@ struct Tool {
     // must not, its outcome is Failed with `nothing_done`.
     std::function<StopTool(ToolCall call, port::Fn<void(ToolResult)> done)> start = {};
     // Set for a tool whose pauses have `poll_every`: asks whether the result exists. Must not block
-    // and has no effects; otherwise like `start`.
+    // and has no effects; otherwise like `start`. The result of a poll that must not begin is
+    // NotYet.
     std::function<StopTool(PollCall call, port::Fn<void(PollResult)> done)> poll = {};
     // As port::Effects::holder(), of what a pause of this tool stored. Pure.
     std::function<Epoch(Json const& state)> holder = {};
@@ -128,9 +130,10 @@ struct Gate {
 
 // Interceptors of turns, by the names in the terms of agents. No side effects: asked again after a
 // crash. Called on the loop; must not block; keeps a time limit. `done` is called once, perhaps
-// before the call returns, and never after the stop.
-using AskTurn =
-    std::function<StopTool(port::TurnRequest request, port::Fn<void(session::TurnOutcome)> done)>;
+// before the call returns, and never after the stop; with nullopt, if it has waited and must not
+// begin any more.
+using AskTurn = std::function<StopTool(port::TurnRequest request, MayStart may_start,
+                                       port::Fn<void(std::optional<session::TurnOutcome>)> done)>;
 
 struct Agent {
     std::string id;

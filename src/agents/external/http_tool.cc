@@ -90,6 +90,7 @@ port::HttpRequest poll_of(HttpTool const& tool, std::string url, agent::PollCall
     add_defaults(request.headers, "Accept", "application/json");
     sign(request, tool, call.pending.text(), now);
     limit_to(request, std::min(tool.declared.time_limit, poll_time_limit));
+    request.may_start = call.may_start.ask();
     return request;
 }
 

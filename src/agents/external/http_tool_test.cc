@@ -349,6 +349,16 @@ TEST_F(PollTest, Pause_SaysThatItIsPolled) {
     EXPECT_FALSE(make_http_tool(options, client, clock)->poll);
 }
 
+TEST_F(PollTest, Poll_AsksWhetherItMayStillBegin) {
+    bool may = true;
+    poll_call.may_start = agent::MayStart([&may] { return [&may] { return may; }; });
+    poll();
+    ASSERT_TRUE(client.request.may_start);
+    EXPECT_TRUE(client.request.may_start());
+    may = false;
+    EXPECT_FALSE(client.request.may_start());
+}
+
 TEST_F(PollTest, Poll_AsksTheJobsUrlByGet) {
     options.headers = {{"Authorization", "Bearer s"}};
     options.secret = "s3cret";

@@ -159,10 +159,9 @@ public:
         offer(session, {}, std::move(what));
     }
 
-    // The effect no longer runs and has no outcome; the next process starts it again. REQUIRES:
-    // draining().
+    // The effect does not run and has no outcome. It is started again at a scan, by the process
+    // that may do so then; while this one drains, by the next one.
     void forget_effect(SessionId session, session::EffectId id) {
-        CHECK(draining_);
         auto const found = lanes_.find(session);
         if (found != lanes_.end()) found->second->forget_effect(id);
     }

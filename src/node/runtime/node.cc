@@ -37,14 +37,14 @@ Node::Node(NodeServices& outside, OpenedStore opened, Settings settings)
       shared_store(opened.shared),
       channel(std::move(opened.channel)),
       described{std::move(opened.node), std::move(opened.config)},
-      effects(registry, workers,
-              {[this](PendingId const& pending) {
-                   return attached ? attached->callback_url(pending) : std::string();
-               },
-               [this] { return services.clock.now(); }, settings.runner.tracing,
-               [this] {
-                   return shared ? shared->nodes.start_permission() : owner.start_permission();
-               }}),
+      effects(
+          registry, workers,
+          {[this](PendingId const& pending) {
+               return attached ? attached->callback_url(pending) : std::string();
+           },
+           [this] { return services.clock.now(); }, settings.runner.tracing,
+           [this] { return shared ? shared->nodes.start_permission() : owner.start_permission(); },
+           [this](SessionId session, session::EffectId id) { runner.forget_effect(session, id); }}),
       shared(shared_store ? std::make_unique<Shared>(*this) : nullptr),
       nodes(shared ? static_cast<port::Nodes&>(shared->nodes) : owner),
       runner({services.loop, services.clock, services.entropy, journal, nodes, counted_effects,

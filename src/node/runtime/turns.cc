@@ -5,6 +5,7 @@
 #include "session/parts.h"
 
 #include <algorithm>
+#include <optional>
 #include <ranges>
 #include <utility>
 
@@ -16,11 +17,11 @@ using Interceptors = std::vector<TurnInterceptor>;
 
 // One question. On the loop, except for the job.
 struct Asked {
-    port::Fn<void(session::TurnOutcome)> done;
+    port::Fn<void(std::optional<session::TurnOutcome>)> done;
     std::stop_source job;
     bool over = false;
 
-    void end(session::TurnOutcome outcome) {
+    void end(std::optional<session::TurnOutcome> outcome) {
         if (!std::exchange(over, true)) done(std::move(outcome));
     }
 };
@@ -102,14 +103,17 @@ agent::AskTurn adapt(std::vector<TurnInterceptor> interceptors, port::Workers& w
                      port::Loop& loop, Duration limit) {
     auto const all = std::make_shared<Interceptors const>(std::move(interceptors));
     return [all, &workers, &loop, limit](
-               port::TurnRequest request,
-               port::Fn<void(session::TurnOutcome)> done) -> agent::StopTool {
+               port::TurnRequest request, agent::MayStart may_start,
+               port::Fn<void(std::optional<session::TurnOutcome>)> done) -> agent::StopTool {
         auto const asked = std::make_shared<Asked>(std::move(done));
         auto const ask = std::make_shared<session::AskTurn const>(request.ask);
-        auto const outcome =
-            std::make_shared<session::TurnOutcome>(unanswered(*ask, "too much work is queued"));
-        auto job = [all, outcome, request = std::move(request)](std::stop_token const&) {
-            if (!request.ask.ended) {
+        auto const outcome = std::make_shared<std::optional<session::TurnOutcome>>(
+            unanswered(*ask, "too much work is queued"));
+        auto job = [all, outcome, may_start = std::move(may_start),
+                    request = std::move(request)](std::stop_token const&) {
+            if (!may_start.still()) {
+                outcome->reset();
+            } else if (!request.ask.ended) {
                 *outcome = ask_before(*all, request);
             } else {
                 tell_after(*all, request);

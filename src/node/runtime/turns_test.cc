@@ -1,4 +1,6 @@
+#include "runtime/turns.h"
 #include "base/test_wait.h"
+#include "runner/testing/world.h"
 #include "runtime/testing/runtime_fixture.h"
 
 #include <mutex>
@@ -39,6 +41,42 @@ protected:
     std::mutex mutex;
     std::vector<std::string> noted;  // protected by mutex
 };
+
+// Runs each job at once.
+class AtOnce final : public port::Workers {
+public:
+    std::stop_source run(port::Fn<void(std::stop_token)> job,
+                         port::Fn<void(bool ran)> done) override {
+        job({});
+        done(true);
+        return {};
+    }
+};
+
+// The server may have been declared dead while they waited for a thread.
+TEST(TurnsAdapter, InterceptorsThatMustNotBegin_AreNotAsked) {
+    AtOnce workers;
+    runner::testing::TestLoop loop;
+    int asked = 0;
+    TurnInterceptor one{.name = "one"};
+    one.before = [&asked](TurnInfo const&) -> TurnDecision {
+        ++asked;
+        return Proceed{};
+    };
+    auto const turns = adapt({one}, workers, loop, Duration(60'000));
+    std::vector<bool> answered;
+    for (bool const may : {false, true}) {
+        port::TurnRequest request;
+        request.ask.names = {"one"};
+        auto const stop =
+            turns(std::move(request), agent::MayStart([may] { return [may] { return may; }; }),
+                  [&answered](std::optional<session::TurnOutcome> const& outcome) {
+                      answered.push_back(outcome.has_value());
+                  });
+    }
+    EXPECT_EQ(answered, (std::vector{false, true}));
+    EXPECT_EQ(asked, 1);
+}
 
 TEST_F(TurnsTest, FirstRegistered_IsOutermost) {
     settings.turns = {recorder("outer"), recorder("inner")};

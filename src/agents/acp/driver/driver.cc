@@ -95,6 +95,7 @@ void Driver::attach(AttachRequest request) {
 }
 
 void Driver::adopt(Prompt prompt) {
+    prompt_->start = std::move(prompt.start);
     prompt_->delta = std::move(prompt.delta);
     prompt_->done = std::move(prompt.done);
 }
@@ -139,7 +140,7 @@ void Driver::act(SessionAction action, Failure const& failure) {
             });
         case configure: return Driver::configure();
         case announce: return Driver::announce();
-        case use: on_event(ExchangeEvent{.kind = ExchangeEvent::Kind::send}); return serve_screen();
+        case use: use_session(); return serve_screen();
         case forget_session: return acp_session_.clear();
         case refuse_screen:
             return Driver::refuse_screen(
@@ -188,6 +189,7 @@ void Driver::act(ExchangeAction const& action, Carried& carried) {
             keep(coalescer_.flush());
             AskModel const ask = prompt_->request.ask;
             Prompt prompt = *std::exchange(prompt_, std::nullopt);
+            if (!prompt.sent && !prompt.start.may.still()) return prompt.start.refused();
             Failure& failure = carried.failure;
             return prompt.done(AgentFailure{ask.turn,
                                             ask.step,
@@ -254,6 +256,7 @@ void Driver::start() {
         spec.argv.insert(spec.argv.end(), {"--port", std::to_string(port_)});
     }
     if (!to->project.empty()) spec.share += ", project " + to->project;
+    if (prompt_) spec.may_start = prompt_->start.may.ask();
     spec.on_output = [weak = weak_from_this()](std::string_view bytes) {
         if (auto const self = weak.lock()) self->on_output(bytes);
     };
@@ -261,6 +264,15 @@ void Driver::start() {
         std::move(spec),
         [self = shared_from_this()](port::ProcessEnd const& end) { self->on_exit(end); });
     on_event(SessionEvent::started);
+}
+
+// The session is ready. The process stays for a later prompt if this one must not begin any more.
+void Driver::use_session() {
+    if (!prompt_ || prompt_->start.may.still())
+        return on_event(ExchangeEvent{.kind = ExchangeEvent::Kind::send});
+    on_event(ExchangeEvent{.kind = ExchangeEvent::Kind::failed});
+    rest();
+    listener_.on_free();
 }
 
 void Driver::on_start_limit() {

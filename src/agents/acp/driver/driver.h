@@ -29,8 +29,10 @@ namespace dormouse::acp {
 // A prompt that waits for its outcome.
 struct Prompt {
     port::ModelRequest request;
+    agent::ExternalAgent::Start start;
     port::Fn<void(port::Delta)> delta;
     port::Outcome done;
+    bool sent = false;
 };
 
 // A request to see the agent's own screen.
@@ -116,6 +118,7 @@ private:
     void start();
     void on_output(std::string_view bytes);
     void on_exit(port::ProcessEnd const& end);
+    void use_session();
     void on_start_limit();
     void clean_up();
     void rest();

@@ -208,7 +208,7 @@ void Driver::announce() {
         session_.method == ProcessSession::AttachMethod::reopen || past_ == Past::unnotified;
     prompt_->done(AgentAttach{ask.turn, ask.step, ask.attempt, acp_session_, how, program_,
                               repeats_past, mode_});
-    on_event(ExchangeEvent{.kind = ExchangeEvent::Kind::send});
+    use_session();
 }
 
 // A refusal in these steps ends the attempt to reach the session.

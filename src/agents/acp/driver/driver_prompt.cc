@@ -54,6 +54,7 @@ Delivery delivery_of(Replay const& replay, AgentContext const& context, std::str
 }  // namespace
 
 void Driver::send_prompt() {
+    prompt_->sent = true;
     port::ModelRequest const& request = prompt_->request;
     AskModel const& ask = request.ask;
     AgentContext const& context = *request.program;

@@ -82,7 +82,7 @@ private:
         request.program = context_;
         current_ = last_;
         programs_->prompt(
-            std::move(request), [](port::Delta const&) {},
+            std::move(request), {}, [](port::Delta const&) {},
             [this, id = last_](Command::Body body) { take(id, body); });
     }
     void take(std::uint64_t id, Command::Body const& body) {

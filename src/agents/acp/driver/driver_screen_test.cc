@@ -49,7 +49,7 @@ protected:
         request.id = {101, 0};
         request.program = AgentContext{"s1", cwd, 0, false, {}};
         programs->prompt(
-            std::move(request), [](port::Delta const&) {},
+            std::move(request), {}, [](port::Delta const&) {},
             [this](Command::Body body) { take(std::move(body)); });
         loop.run();
     }

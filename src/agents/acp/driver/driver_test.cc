@@ -23,6 +23,51 @@ TEST_F(DriverTest, Prompt_AfterHandshake_IsAnswered) {
     EXPECT_EQ(taken(), R"(reply:stop:0:[{"type":"text","text":"Hi there"}])");
 }
 
+// The heartbeats fail while the process starts: another one may have got the prompt.
+TEST_F(DriverTest, PromptThatMustNotBegin_IsNotSentAndTheNextOneIs) {
+    prompt();
+    may_start = false;
+    attach();
+    EXPECT_EQ(taken(), "attach:new:s1 not_begun");
+    EXPECT_EQ(processes.methods(), "initialize session/new");
+    may_start = true;
+    prompt();
+    EXPECT_EQ(processes.all.size(), 1U);
+    EXPECT_NE(prompted().find("hello"), std::string::npos);
+    may_start = false;  // it has begun
+    processes.answer("session/prompt", R"({"stopReason":"max_tokens"})");
+    EXPECT_EQ(taken(), "reply:length:0");
+}
+
+TEST_F(DriverTest, ProcessThatMustNotStart_PromptIsNotBegun) {
+    prompt();
+    ASSERT_TRUE(processes.newest().spec.may_start);
+    EXPECT_TRUE(processes.newest().spec.may_start());
+    may_start = false;
+    EXPECT_FALSE(processes.newest().spec.may_start());
+    processes.newest().done({port::ProcessEnd::How::not_started, 0, {}, "refused", {}});
+    loop.run();
+    EXPECT_EQ(taken(), "not_begun");
+    may_start = true;
+    prompt();
+    EXPECT_EQ(processes.all.size(), 2U);
+}
+
+// An earlier prompt was cancelled, and the agent has not stopped yet.
+TEST_F(DriverTest, PromptThatWaitsForTheDriverAndMustNotBegin_IsNotSent) {
+    prompt();
+    attach();
+    programs->stop(session, {101, 0});
+    prompt("again", 2);
+    (void)taken();
+    may_start = false;
+    processes.answer("session/prompt", R"({"stopReason":"cancelled"})");
+    loop.run();
+    EXPECT_EQ(taken(), "not_begun");
+    EXPECT_EQ(prompted().find("again"), std::string::npos);
+    EXPECT_FALSE(programs->prompting(session, {102, 0}));
+}
+
 TEST_F(DriverTest, Process_GetsFolderEnvironmentAndOurServer) {
     context.cwd = "/src";
     prompt();

@@ -46,8 +46,12 @@ protected:
         request.program = context;
         for (ViewMessage const& message : past) request.view.messages.push_back(message);
         request.view.messages.push_back(message_of(ViewMessage::Role::user, text, 9));
+        agent::ExternalAgent::Start start{
+            agent::MayStart([this] { return [this] { return may_start; }; }),
+            [this] { add("not_begun"); }};
         programs->prompt(
-            std::move(request), [this](port::Delta delta) { streamed += delta.text; },
+            std::move(request), std::move(start),
+            [this](port::Delta delta) { streamed += delta.text; },
             [this](Command::Body body) { take(std::move(body)); });
         loop.run();
     }
@@ -127,6 +131,7 @@ protected:
         std::make_unique<ExternalAgents>(own, processes, loop);
     AgentContext context;
     std::vector<ViewMessage> past;
+    bool may_start = true;  // a prompt that waits
     std::string events, streamed, why, attached_mode;
     AgentAsk last_ask;
     Usage last_usage;

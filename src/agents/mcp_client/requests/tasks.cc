@@ -40,7 +40,7 @@ agent::StopTool Tasks::poll(agent::PollCall const& call, port::Fn<void(agent::Po
     if (known.call != call.pending) known.given.clear();
     known.call = call.pending;
     watches_.emplace(number, Watch{call.external_ref, call.pending, std::move(done),
-                                   answers_in(call.state, call.external_ref)});
+                                   answers_in(call.state, call.external_ref), call.may_start});
     loop_.after(poll_max, scope_.guard([this, number] { finish(number, session::NotYet{}); }));
     (void)answer_request(number);
     if (requests_.ready() && watches_.contains(number)) get(number);
@@ -51,7 +51,12 @@ void Tasks::ready() {
     std::vector<Number> numbers;
     for (auto& [number, watch] : watches_)
         if (watch.id.empty()) numbers.push_back(number);
-    for (Number const number : numbers) get(number);
+    for (Number const number : numbers) {
+        if (watches_.at(number).may_start.still())
+            get(number);
+        else
+            finish(number, session::NotYet{requests_.named(std::string(agent::MayStart::refusal))});
+    }
     for (std::string const& task : std::exchange(cancelled_, {})) cancel(task);
 }
 

@@ -79,7 +79,8 @@ private:
         std::string task;
         PendingId call;
         port::Fn<void(agent::PollResult)> done;
-        Round answers;             // that the task got
+        Round answers;  // that the task got
+        agent::MayStart may_start = {};
         std::string id = {};       // of the request that is under way; empty: none
         std::string message = {};  // the newest
         std::uint64_t turn = 0;    // of its waits; only the newest counts

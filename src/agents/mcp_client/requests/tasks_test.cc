@@ -49,6 +49,16 @@ TEST_F(McpTasks, Call_OfATool_BecomesATaskAndItsResultIsFetched) {
     EXPECT_TRUE(last_line().contains("tasks/result")) << "an ended task is not cancelled";
 }
 
+TEST_F(McpTasks, PollThatMustNotStartAnyMore_IsNotSentWhenItIsReady) {
+    connection.start();
+    auto const stop = poll("t1");
+    may_start = false;
+    connect_tasks();
+    ASSERT_EQ(results.size(), 1U);
+    EXPECT_TRUE(results[0].starts_with("not yet: MCP server 's': it has waited")) << results[0];
+    EXPECT_FALSE(last_line().contains("tasks/get"));
+}
+
 TEST_F(McpTasks, Task_OfTheExtension_HasItsOutcomeItself) {
     connect_extension();
     auto const stop = call();

@@ -75,6 +75,7 @@ protected:
     agent::StopTool poll(std::string const& task) {
         agent::PollCall what{.pending = {SessionId{}, 7, generation}, .external_ref = task};
         what.state = state;
+        what.may_start = agent::MayStart([this] { return [this] { return may_start; }; });
         return connection.tasks().poll(what, [this](agent::PollResult const& result) {
             if (auto const* done = std::get_if<agent::Done>(&result))
                 return results.push_back(std::string(done->output.text()));
