@@ -2,8 +2,11 @@
 """The file and Redis indexes beside PostgreSQL, with two servers on one database. Each server
 writes files of its own; one server writes Redis, and the other one continues when it is gone. At
 the end nothing is missing and nothing is stale, whichever server stored it."""
+import unittest
+
 import index_redis
-from dormouse import main, wait_for
+import postgres
+from dormouse import Server, main, run, wait_for
 from index_files import Files
 from store_postgres import Database
 
@@ -93,11 +96,93 @@ class FilesOfTwo(Pair):
             self.calls(3)
             self.same(self.a, self.b)
 
+    def test_verify_makes_the_files_again(self):
+        self.calls(6)
+        self.same(self.a, self.b)
+        self.a.term()
+        files = Files(self.a.directory)
+        path = next(files.calls.glob('pnd_*.json'))
+        good = path.read_text()
+        path.write_text('{"status":"completed"}')
+        done = run('verify', '--store', self.url(), '--rebuild', '--data', self.a.directory)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(path.read_text(), good)
+        self.calls(2)
+        self.a.start()
+        wait_for(lambda: self.a.get('/readyz').status == 200, LATE_S, 'readiness')
+        self.same(self.a, self.b)
+        self.assertIn(b'dormouse_index_rebuilds_total{index="files"} 0', self.a.get('/metrics').raw)
+
     def test_new_server_writes_everything(self):
         self.calls(6)
         c = self.indexed()
         wait_for(lambda: c.get('/readyz').status == 200, LATE_S, 'readiness')
         self.same(c)
+
+
+class LostTail(unittest.TestCase):
+    """A standby that lacks the newest results is promoted: documents of what was lost go."""
+
+    def setUp(self):
+        postgres.needed()
+        index_redis.setUpModule()
+        self.redis = index_redis.Redis()
+        self.addCleanup(self.redis.clean)
+        self.primary = postgres.Cluster()
+        self.addCleanup(self.primary.end)
+        self.standby = self.primary.standby()
+        self.addCleanup(self.standby.end)
+        self.follows, self.starts = self.server(), self.server()
+
+    def server(self):
+        hosts = f'127.0.0.1:{self.primary.port},127.0.0.1:{self.standby.port}'
+        server = Server('--store', f'postgres://postgres@{hosts}/postgres?schema=indexed'
+                        '&target_session_attrs=read-write', '--relaxed', '--index', 'files',
+                        '--index', self.redis.url)
+        self.addCleanup(server.clean)
+        return server
+
+    def lose_the_tail(self):
+        replay = ('SELECT count(*) FROM pg_stat_replication WHERE replay_lsn = '
+                  'pg_current_wal_lsn()')
+        wait_for(lambda: self.primary.run(replay) == [['1']], what='the standby')
+        self.standby.configure("primary_conninfo = ''", file='postgresql.auto.conf')
+        state = 'SELECT count(*) FROM pg_stat_replication'
+        wait_for(lambda: self.primary.run(state) == [['0']], what='the gap')
+
+    def promote(self):
+        self.primary.stop()
+        self.standby.run('SELECT pg_promote()')
+
+    def written(self, server):
+        return {path.stem for path in Files(server.directory).sessions.rglob('ses_*.json')}
+
+    def in_redis(self):
+        names = self.redis.ask('KEYS', index_redis.PREFIX + 'by-session:*')
+        return {name.rsplit(':', 1)[1] for name in names}
+
+    def wait_until_written(self, expected, *servers):
+        for server in servers:
+            wait_for(lambda: self.written(server) == expected, LATE_S, 'the files')
+        wait_for(lambda: self.in_redis() == expected, LATE_S, 'the keys')
+
+    def test_documents_of_what_was_lost_are_removed(self):
+        kept = self.follows.create('deploy A within 1h')['id']
+        self.follows.open_calls(kept)
+        self.lose_the_tail()
+        lost = self.follows.create('deploy B within 1h')['id']
+        self.follows.open_calls(lost)
+        # The newest place of the indexes is one of a session that is kept.
+        self.assertLess(self.follows.prompt(kept, 'deploy C within 1h', wait=0).status, 300)
+        self.wait_until_written({kept, lost}, self.follows, self.starts)
+        self.starts.term()
+        self.promote()
+        wait_for(lambda: self.follows.get(f'/api/sessions/{lost}').status == 404, LATE_S, 'its end')
+        self.wait_until_written({kept}, self.follows)
+        self.starts.start()
+        self.wait_until_written({kept}, self.follows, self.starts)
+        later = self.starts.create('deploy D within 1h')['id']
+        self.wait_until_written({kept, later}, self.follows, self.starts)
 
 
 class RedisOfTwo(Pair):

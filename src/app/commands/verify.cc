@@ -119,8 +119,8 @@ Result<runner::VerifyReport> check_directory(std::string const& data, std::strin
     return check(store::SqliteStore::open_view(data), key_env);
 }
 
-Result<void> rebuild_files(std::string const& data) {
-    auto const opened = store::SqliteStore::open(data);
+template <class Store>
+Result<void> rebuild_from(Result<std::unique_ptr<Store>> const& opened, std::string const& data) {
     if (!opened) return std::unexpected(opened.error());
     auto const keys = (*opened)->data_keys();
     if (!keys) return std::unexpected(keys.error());
@@ -129,6 +129,12 @@ Result<void> rebuild_files(std::string const& data) {
                     "the contents of the store are encrypted, and files of an index are not");
     store::FileIndex files(data);
     return index::rebuild(**opened, files);
+}
+
+Result<void> rebuild_files(cli::VerifyOptions const& options) {
+    if (options.store)
+        return rebuild_from(store::PostgresStore::open_view(*options.store), options.data);
+    return rebuild_from(store::SqliteStore::open(options.data), options.data);
 }
 
 }  // namespace
@@ -140,7 +146,7 @@ int verify(cli::VerifyOptions const& options) {
                                       : check_directory(options.data, options.key_env);
     if (!report) return complain({"verify", options.json}, report.error());
     if (options.rebuild)
-        if (auto const made = rebuild_files(options.data); !made)
+        if (auto const made = rebuild_files(options); !made)
             return complain({"verify", options.json}, made.error());
     options.json ? print_json(*report) : print_text(*report);
     return report->findings.empty() ? 0 : 1;

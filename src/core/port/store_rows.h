@@ -446,7 +446,11 @@ struct FeedPage {
     std::vector<FeedRow> rows;  // of the requested projects
     std::uint64_t next = 0;     // where to continue: everything up to this number has been read
     bool more = false;          // rows after `next` exist
-    bool gone = false;  // rows after the requested number are no longer stored; nothing else is set
+    // Rows after the requested number are no longer stored; nothing else is set but `history`.
+    bool gone = false;
+    // Another number after the store fell back to an earlier state, as by the promotion of a
+    // standby: what was read before may have been lost. 0: this store does not fall back.
+    std::uint64_t history = 0;
 };
 
 // A secret that grants access. The secret itself is not stored, only its digest.

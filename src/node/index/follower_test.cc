@@ -189,6 +189,44 @@ TEST_F(IndexFollowerTest, StoreThatLostItsEnd_MeansRebuild) {
     EXPECT_FALSE(has(*journal.store, changed).value());
 }
 
+// Nothing but the history shows it: other appends have taken the place of what was lost.
+TEST_F(IndexFollowerTest, StoreFallsBack_DocumentsOfWhatWasLostAreRemoved) {
+    SessionId const kept = waiting_session(Duration(1'000'000));
+    auto const earlier = journal.disk->copy();
+    SessionId const lost = waiting_session(Duration(1'000'000));
+    follow();
+    ASSERT_TRUE(index.sessions.contains(lost));
+    journal.disk->fall_back(earlier);
+    journal.disk->feed_head += 1'000;
+    loop.advance(Follower::look_every);
+    EXPECT_EQ(state(), IndexState::current);
+    EXPECT_EQ(follower->status().rebuilds, 2U) << "of the first start, and of the fall-back";
+    EXPECT_TRUE(index.sessions.contains(kept));
+    EXPECT_FALSE(index.sessions.contains(lost));
+    EXPECT_EQ(index.calls.size(), 1U);
+}
+
+TEST_F(IndexFollowerTest, StoreFellBackBeforeTheStart_IsNoticedAtTheStart) {
+    SessionId const kept = waiting_session(Duration(1'000'000));
+    auto const earlier = journal.disk->copy();
+    SessionId const lost = waiting_session(Duration(1'000'000));
+    (void)ask(kept, prompt("the newest place is of a session that is kept"));
+    follow();
+    ASSERT_TRUE(index.sessions.contains(lost));
+    follower.reset();
+    journal.disk->fall_back(earlier);
+    journal.disk->feed_head += 1'000;
+    SessionId const later = waiting_session(Duration(1'000'000));
+    follow();
+    EXPECT_EQ(follower->status().rebuilds, 1U);
+    EXPECT_TRUE(index.sessions.contains(later));
+    EXPECT_FALSE(index.sessions.contains(lost));
+    EXPECT_EQ(index.sessions.size(), 2U);
+    follower.reset();
+    follow();
+    EXPECT_EQ(follower->status().rebuilds, 0U) << "once";
+}
+
 TEST_F(IndexFollowerTest, IndexFails_IsReportedOnceAndCatchesUp) {
     follow();
     reports.clear();
@@ -263,6 +301,12 @@ TEST(IndexPosition, Text_IsReadAgain) {
     Position const all{7, 6, SessionId::make(3, {9}),
                        static_cast<port::Stamp>(0xfedc'ba98'7654'3210)};
     EXPECT_EQ(Position::parse(all.text()), all);
+    auto later = all;
+    later.history = 12;
+    EXPECT_EQ(later.text(), all.text() + ".12");
+    EXPECT_EQ(Position::parse(later.text()), later);
+    for (std::string const bad : {".", ".x", ".12.1"})
+        EXPECT_EQ(Position::parse(all.text() + bad), std::nullopt) << bad;
     for (std::string const bad : {"", "1", "1.2.3", "1.2.3.ses_x", "-1.2.3.x", "1.2.g.x"})
         EXPECT_EQ(Position::parse(bad), std::nullopt) << bad;
 }

@@ -29,7 +29,8 @@ port::Stamp stamp_in(port::FeedRow const& row) {
 }
 
 void pass(Position& position, port::FeedRow const& row) {
-    position = {std::max(position.next, row.n), row.n, row.session, stamp_in(row)};
+    position = {std::max(position.next, row.n), row.n, row.session, stamp_in(row),
+                position.history};
 }
 
 // Collects the documents of one batch, each once.
@@ -148,7 +149,8 @@ std::string Position::text() const {
     auto const end =
         std::to_chars(std::begin(hex), std::end(hex), static_cast<std::uint64_t>(stamp), 16).ptr;
     return std::to_string(next) + "." + std::to_string(row) + "." +
-           std::string(std::begin(hex), end) + "." + session.text();
+           std::string(std::begin(hex), end) + "." + session.text() +
+           (history == 0 ? "" : "." + std::to_string(history));
 }
 
 std::optional<Position> Position::parse(std::string_view text) {
@@ -156,8 +158,13 @@ std::optional<Position> Position::parse(std::string_view text) {
     std::uint64_t stamp = 0;
     bool const numbers = read_number(text, out.next, 10) && read_number(text, out.row, 10) &&
                          read_number(text, stamp, 16);
-    auto const session = SessionId::parse(text);
+    auto const end = text.find('.');
+    auto const session = SessionId::parse(text.substr(0, end));
     if (!numbers || !session) return std::nullopt;
+    if (end != std::string_view::npos) {
+        text.remove_prefix(end + 1);
+        if (!read_number(text, out.history, 10) || !text.empty()) return std::nullopt;
+    }
     out.stamp = static_cast<port::Stamp>(stamp);
     out.session = *session;
     return out;
@@ -186,10 +193,11 @@ Result<bool> has(port::Store& store, Position const& position) {
 Result<Position> end_of_feed(port::Store& store) {
     auto const head = store.feed_head();
     if (!head) return std::unexpected(head.error());
-    Position out;
-    if (*head == 0) return out;
-    auto const page = store.feed(port::Projects::all(), *head - 1, 1);
+    auto const page =
+        store.feed(port::Projects::all(), *head - std::min<std::uint64_t>(*head, 1), 1);
     if (!page) return std::unexpected(page.error());
+    Position out;
+    out.history = page->history;
     for (port::FeedRow const& row : page->rows)
         if (row.n <= *head) pass(out, row);
     out.next = *head;
@@ -200,7 +208,7 @@ Result<Changes> read_changes(port::Store& store, Position const& after, std::siz
     auto const page = store.feed(port::Projects::all(), after.next, feed_bytes);
     if (!page) return std::unexpected(page.error());
     Changes out;
-    out.gone = page->gone;
+    out.gone = page->gone || page->history != after.history;
     if (out.gone) return out;
     Collector collector(store);
     out.position = after;

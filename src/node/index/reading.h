@@ -15,17 +15,19 @@ namespace dormouse::index {
 
 // A place in a feed, and its row, which differs if a store was restored, replaced or lost its end.
 struct Position {
-    std::uint64_t next = 0;  // everything up to this number is in the index
-    std::uint64_t row = 0;   // number of the newest row up to there; 0: none
-    SessionId session = {};  // of that row
-    port::Stamp stamp{};     // of its frame; none: it has no frame
+    std::uint64_t next = 0;     // everything up to this number is in the index
+    std::uint64_t row = 0;      // number of the newest row up to there; 0: none
+    SessionId session = {};     // of that row
+    port::Stamp stamp{};        // of its frame; none: it has no frame
+    std::uint64_t history = 0;  // of the store, see port::FeedPage
     friend bool operator==(Position const&, Position const&) = default;
 
     [[nodiscard]] std::string text() const;
     [[nodiscard]] static std::optional<Position> parse(std::string_view text);
 };
 
-// Returns true if the store's feed is the one that has this position.
+// Returns true if the store's feed is the one that has this position, apart from the history, which
+// read_changes() compares.
 [[nodiscard]] Result<bool> has(port::Store& store, Position const& position);
 // Returns the end of the feed.
 [[nodiscard]] Result<Position> end_of_feed(port::Store& store);
@@ -34,7 +36,9 @@ struct Changes {
     port::IndexBatch batch;  // with the position after it
     Position position;
     bool more = false;
-    bool gone = false;  // the feed no longer has what follows the position; nothing else is set
+    // The feed no longer has what follows the position, or the store fell back since the position
+    // was read; nothing else is set.
+    bool gone = false;
 };
 // Reads what changed after the position, as it is now, until there are about `bytes_max` bytes.
 inline constexpr std::size_t batch_bytes = std::size_t{8} << 20;

@@ -67,6 +67,7 @@ struct MemoryData {
 struct MemoryDisk : MemoryData {
     std::mutex mutex;                // protects everything
     std::uint64_t incarnations = 0;  // of all processes that ever took part; never falls back
+    std::uint64_t falls = 0;
 
     [[nodiscard]] MemoryData copy() {
         std::scoped_lock const lock(mutex);
@@ -77,6 +78,7 @@ struct MemoryDisk : MemoryData {
     void fall_back(MemoryData earlier) {
         std::scoped_lock const lock(mutex);
         static_cast<MemoryData&>(*this) = std::move(earlier);
+        ++falls;
     }
 };
 

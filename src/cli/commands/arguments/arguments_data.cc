@@ -34,9 +34,8 @@ void Grammar::add_verify() {
         ->excludes(store)
         ->excludes(backup);
     v->add_flag("--rebuild", verify->rebuild,
-                "Afterwards make the files of --index files again; with --archive before, the "
-                "indexes that are missing or damaged")
-        ->excludes(store)
+                "Afterwards make the files of --index files in the data directory again; with "
+                "--archive before, the indexes that are missing or damaged")
         ->excludes(backup);
     v->add_option("--key", verify->key, "Key of an encrypted backup")
         ->type_name("FILE")

@@ -124,6 +124,7 @@ Result<port::FeedPage> Reader::feed(port::Projects const& projects, std::uint64_
     };
     port::FeedPage page;
     page.next = after;
+    page.history = bound(3);
     if (without) timeline_ = (*found)[0].integer(0, 3);
     page.gone = after > 0 && after < bound(0);
     if (page.gone || after >= bound(2)) return page;

@@ -109,6 +109,8 @@ TEST_F(SharedFeed, PromotedStandbyWithoutTheNewestEntries_GivesLargerNumbers) {
     auto const head = number("SELECT max(n) >> 8 FROM writers");
     EXPECT_GT(head, static_cast<std::int64_t>(after >> 8U) + 100'000);
     EXPECT_LT(head, 200'000) << "raised once, though both connected again";
+    EXPECT_EQ(timeline,
+              static_cast<std::int64_t>(a_->feed(port::Projects::all(), 0, 1).value().history));
     EXPECT_EQ(timeline, number("SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))"
                                "::bit(32)::bigint"));
 }
