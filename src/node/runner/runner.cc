@@ -179,6 +179,7 @@ void Runner::fenced() {
 void Runner::forget_memory() {
     auto const resident = lanes_;  // a tick may end one
     for (auto const& [id, lane] : resident) lane->forget_state();
+    for (auto const& [id, lane] : resident) lane->doubt_messages();
     for (auto const& [id, lane] : resident) appended_elsewhere(id);
 }
 

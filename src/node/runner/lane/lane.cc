@@ -243,8 +243,10 @@ void Lane::decide_waiting() {
         keep_waiting(std::exchange(inbox_, {}));
         return load();
     }
-    // An Adopt that was queued before the drain would start runs again.
-    if (services_.schedule.draining()) std::erase_if(inbox_, adopts);
+    if (messages_in_doubt_) return_messages();
+    // An Adopt that was queued before a drain, or before this process took part under a new epoch,
+    // would start runs again.
+    if (!drives()) std::erase_if(inbox_, adopts);
     Draft draft;
     draft.append.session = id_;
     draft.append.epoch = services_.nodes.epoch();

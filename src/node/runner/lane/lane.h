@@ -121,6 +121,9 @@ public:
     [[nodiscard]] bool wants_tick(Time now, std::optional<port::Due> const& stored) const;
     // Drops the state in memory, because this process has a new epoch. Running effects continue.
     void forget_state();
+    // Messages of other sessions that wait here may be of a history that is lost: they are refused
+    // with precondition_failed, and are to be read again from the store.
+    void doubt_messages();
     void set_create_key(Bits128 key) { create_key_ = key; }
     [[nodiscard]] std::size_t effects_running() const { return running_.size(); }
     // The effect no longer runs, or was not started.
@@ -148,6 +151,7 @@ private:
 
     void turn();
     void load();
+    void return_messages();
     [[nodiscard]] bool drives() const;
     [[nodiscard]] bool is_here() const;
     // The process that works and holds what an answered or waiting call continues with; 0: none.
@@ -258,6 +262,7 @@ private:
     SessionId const id_;
     LaneServices const& services_;
     bool shut_ = false;                    // an append or a load is in progress
+    bool messages_in_doubt_ = false;       // those in the inbox: see doubt_messages()
     std::optional<session::State> state_;  // nullopt: unknown, must be loaded
     port::NewestFrame newest_{};           // in the store, of those that state_ has
     Epoch driver_ = 0;                     // of the session, in the store; 0: none

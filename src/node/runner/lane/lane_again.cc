@@ -83,6 +83,7 @@ void Lane::decide_again() {
     }
     keep_waiting(std::move(again));
     drop_memory();
+    return_messages();
     std::vector<Delivered> submissions;
     for (std::size_t i = 0; i < inbox_.size(); ++i) {
         auto const* const submit = std::get_if<Submit>(&inbox_[i].incoming.command.body);
@@ -277,6 +278,29 @@ bool Lane::wants_tick(Time now, std::optional<port::Due> const& stored) const {
 
 void Lane::forget_state() {
     if (!shut_) drop_memory();
+}
+
+// Not those of an append that is under way. While closed things are looked up, nothing may leave
+// the inbox.
+void Lane::doubt_messages() {
+    messages_in_doubt_ = shut_;
+    if (!shut_) return_messages();
+}
+
+// If the store fell back to an earlier state, another message may have their place by now.
+void Lane::return_messages() {
+    messages_in_doubt_ = false;
+    auto const messages = std::ranges::stable_partition(inbox_, [](Request const& request) {
+        auto const& body = request.incoming.command.body;
+        bool const is_message =
+            std::holds_alternative<Deliver>(body) || std::holds_alternative<Undelivered>(body);
+        return request.on_read || !is_message;
+    });
+    std::vector<Request> out(std::make_move_iterator(messages.begin()),
+                             std::make_move_iterator(messages.end()));
+    inbox_.erase(messages.begin(), messages.end());
+    for (Request& one : out)
+        one.reply(fail(Code::precondition_failed, "The session changed meanwhile."));
 }
 
 // Retention aside, frames do not disappear: the store fell back to an earlier state. An effect of

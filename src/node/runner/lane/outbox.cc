@@ -89,14 +89,14 @@ void Outbox::begin_next() {
 // A message that may have been accepted already is neither delivered nor sent back before the store
 // is asked: a receiver deleted meanwhile does not remember it, and one that refused it may accept
 // it now.
-void Outbox::attempt(Pair const& pair) {
+void Outbox::attempt(Pair const& pair, int changed) {
     port::OutboxKey const key = queues_.at(pair).front().key;
-    if (std::exchange(known_.at(key), false)) return deliver(pair);
+    if (std::exchange(known_.at(key), false)) return deliver(pair, changed);
     auto question = [key](port::OutboxStore& store) { return store.post(key); };
     port::ask(services_.journal, std::move(question),
-              scope_.guard([this, pair, key](Result<std::optional<port::OutboxRow>> row) {
+              scope_.guard([this, pair, key, changed](Result<std::optional<port::OutboxRow>> row) {
                   if (!row) return again(pair, false);
-                  if (*row) return deliver_stored(pair, std::move(**row));
+                  if (*row) return deliver_stored(pair, std::move(**row), changed);
                   on_delivered_({key.from, key.seq, key.n},
                                 Answer{.outcome = Answer::Outcome::duplicate});
                   next(pair, false);
@@ -104,40 +104,40 @@ void Outbox::attempt(Pair const& pair) {
 }
 
 // If the store fell back to an earlier state, another message may have the key by now.
-void Outbox::deliver_stored(Pair const& pair, port::OutboxRow row) {
+void Outbox::deliver_stored(Pair const& pair, port::OutboxRow row, int changed) {
     port::OutboxRow& post = queues_.at(pair).front();
     CHECK(post.key == row.key);
     if (row.target != post.target) return next(pair, false);  // the next scan finds it
     post = std::move(row);
-    deliver(pair);
+    deliver(pair, changed);
 }
 
-void Outbox::deliver(Pair const& pair, int copied) {
+void Outbox::deliver(Pair const& pair, int changed) {
     port::OutboxRow const& post = queues_.at(pair).front();
     auto what = wire::read_post(post.body);
     if (!what) return again(pair, true);  // from a newer release, which will deliver it
     Deliver command{{post.key.from, post.key.seq, post.key.n}, std::move(*what)};
     auto const* const run = std::get_if<StartRun>(&command.what);
-    if (!run || !run->fork) return give(pair, std::move(command), copied);
+    if (!run || !run->fork) return give(pair, std::move(command), changed);
     auto question = [key = command.key](port::JournalStore& store) {
         return read_past(store, key.from, key.seq);
     };
-    auto give_past = [this, pair, copied, command = std::move(command)](
+    auto give_past = [this, pair, changed, command = std::move(command)](
                          Result<std::optional<Create::ForkOf>> past) mutable {
         if (!past) return again(pair, is_unreadable(past.error()));
         command.past = *std::move(past);
-        give(pair, std::move(command), copied);
+        give(pair, std::move(command), changed);
     };
     port::ask(services_.journal, std::move(question), scope_.guard(std::move(give_past)));
 }
 
-void Outbox::give(Pair const& pair, Deliver command, int copied) {
+void Outbox::give(Pair const& pair, Deliver command, int changed) {
     CHECK(command.key.from == pair.first);
-    auto use = [this, pair, copied, copies = command.past.has_value()](Result<Answer> answer) {
-        bool const changed = copies && !answer && answer.error().code == Code::precondition_failed;
-        if (!changed) return delivered(pair, std::move(answer));
-        if (copied == copies_at_once) return again(pair, false);
-        deliver(pair, copied + 1);  // what it copies may have been removed meanwhile
+    auto use = [this, pair, changed](Result<Answer> answer) {
+        bool const once_more = !answer && answer.error().code == Code::precondition_failed;
+        if (!once_more) return delivered(pair, std::move(answer));
+        if (changed == attempts_at_once) return again(pair, false);
+        attempt(pair, changed + 1);
     };
     send_(pair.second, std::move(command), {ActorType::session, pair.first.text()},
           scope_.guard(std::move(use)));
@@ -169,7 +169,8 @@ void Outbox::send_back(Pair const& pair, Error const& why) {
 // A sender that is gone does not get the message back.
 void Outbox::sent_back(Pair const& pair, Result<Answer> answer) {
     if (answer) return next(pair, answer->outcome == Answer::Outcome::duplicate);
-    if (info(answer.error().code).next == Next::retry)
+    auto const code = answer.error().code;
+    if (info(code).next == Next::retry || code == Code::precondition_failed)
         return again(pair, is_unreadable(answer.error()));
     next(pair, true);
 }

@@ -58,11 +58,11 @@ private:
     static constexpr std::size_t in_transit_max = 256;
     void begin(Pair const& pair);
     void begin_next();
-    void attempt(Pair const& pair);
-    void deliver_stored(Pair const& pair, port::OutboxRow row);
-    // `copied`: how often the sender changed while its history was copied.
-    void deliver(Pair const& pair, int copied = 0);
-    void give(Pair const& pair, session::Deliver command, int copied);
+    // `changed`: how often the receiver, or a sender whose history is copied, changed meanwhile.
+    void attempt(Pair const& pair, int changed = 0);
+    void deliver_stored(Pair const& pair, port::OutboxRow row, int changed);
+    void deliver(Pair const& pair, int changed);
+    void give(Pair const& pair, session::Deliver command, int changed);
     void delivered(Pair const& pair, Result<session::Answer> answer);
     void send_back(Pair const& pair, Error const& why);
     void sent_back(Pair const& pair, Result<session::Answer> answer);
@@ -74,7 +74,7 @@ private:
 
     static constexpr std::size_t known_max = 16'384;
     static constexpr std::uint32_t page = 256;
-    static constexpr int copies_at_once = 16;
+    static constexpr int attempts_at_once = 16;
     static constexpr Duration retry_every{1'000};
     static constexpr Duration unreadable_every_max{300'000};
 
