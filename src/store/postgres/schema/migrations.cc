@@ -139,6 +139,22 @@ Result<void> check_tables_rights(Connection& connection, std::string const& sche
         in_schema + "; GRANT ALL ON ALL SEQUENCES" + in_schema);
 }
 
+// GRANT ALL does not let a role change tables and functions of another one.
+Result<void> check_owner(Connection& connection, std::string const& schema) {
+    Call call{
+        "SELECT pg_has_role(current_user, c.relowner, 'USAGE')::int::bigint, current_user::text,"
+        " pg_get_userbyid(c.relowner)::text FROM pg_class c"
+        " WHERE c.oid = to_regclass(quote_ident($1) || '.meta')"};
+    call.parameters.text(schema);
+    auto const rows = connection.run(call, look_wait);
+    if (!rows) return std::unexpected(rows.error().error);
+    if (rows->size() != 1 || rows->integer(0, 0) != 0) return {};
+    return refused(
+        "The store has an older format, and only the owner of its tables can upgrade "
+        "it: start this release once with the role " +
+        quoted(rows->text(0, 2)) + " instead of " + quoted(rows->text(0, 1)));
+}
+
 port::StoreFormat format_row(Rows const& rows) {
     return {.newest = rows.integer(0, 0), .written = rows.integer(0, 1)};
 }
@@ -196,6 +212,10 @@ Result<void> take_steps(Connection& connection, std::string const& schema,
     if (!format) return std::unexpected(format.error());
     if (!can_use(*format, static_cast<std::int64_t>(steps.size())))
         return newer(schema, *format, steps.size());
+    bool const is_older =
+        format->newest > 0 && format->newest < static_cast<std::int64_t>(steps.size());
+    if (auto const owns = is_older ? check_owner(connection, schema) : Result<void>(); !owns)
+        return owns;
     // CREATE SCHEMA IF NOT EXISTS needs the right to create one even if it exists.
     auto const exists = has_schema(connection, schema);
     if (!exists) return std::unexpected(exists.error());

@@ -414,6 +414,29 @@ TEST_F(PostgresMigrations, MissingPrivilege_IsRefusedWithTheGrant) {
     EXPECT_TRUE(done) << done.error().detail;
 }
 
+TEST_F(PostgresMigrations, RoleThatDoesNotOwnTheTables_IsRefusedBeforeAnUpgrade) {
+    auto const role = schema_ + "_ann";
+    server().run("CREATE SCHEMA " + schema_ + "; CREATE ROLE " + role + " LOGIN");
+    auto owner = in_schema();
+    auto const older = migrations().first(migrations().size() - 1);
+    ASSERT_TRUE(migrate(owner, schema_, older));
+    server().run("GRANT USAGE, CREATE ON SCHEMA " + schema_ + " TO " + role +
+                 "; GRANT ALL ON ALL TABLES IN SCHEMA " + schema_ + " TO " + role +
+                 "; GRANT ALL ON ALL SEQUENCES IN SCHEMA " + schema_ + " TO " + role);
+    auto connection = server().connect(server().url(role));
+    ASSERT_TRUE(connection.script("SET search_path TO " + schema_, seconds(5)));
+    EXPECT_TRUE(migrate(connection, schema_, older)) << "nothing is to be done";
+    auto const done = migrate(connection, schema_, migrations());
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Code::wrong_state);
+    EXPECT_THAT(
+        done.error().detail,
+        HasSubstr("start this release once with the role \"postgres\" instead of \"" + role));
+    EXPECT_EQ(format(connection), static_cast<std::int64_t>(older.size()));
+    EXPECT_TRUE(migrate(owner, schema_, migrations()));
+    EXPECT_TRUE(migrate(connection, schema_, migrations()));
+}
+
 TEST_F(PostgresMigrations, MissingDatabaseOrRole_SaysWhatToDo) {
     auto const refusal = [](std::string const& url) {
         auto const made =
