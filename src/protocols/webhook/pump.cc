@@ -278,7 +278,9 @@ void Pump::send_event(OutboxKey const& key) {
     auto const& hooks = options_.outgoing.hooks;
     auto const hook = std::ranges::find(hooks, target, &Hook::url);
     if (hook == hooks.end()) return no_receiver(key, "this address is not in any [[webhook]] now");
-    bool const again = at_work_.at(key).row.attempts == 0 && at_work_.at(key).row.last_status != 0;
+    // A new message has neither. One that was disabled without a request has a reason alone.
+    OutboxRow const& row = at_work_.at(key).row;
+    bool const again = row.attempts == 0 && (row.last_status != 0 || !row.last_error.empty());
     if (disabled_.contains(target) && !again) return disable_again(key);
     send(key, hook->url, hook->secret, false);
 }

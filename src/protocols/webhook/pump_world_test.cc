@@ -151,6 +151,29 @@ TEST_F(PumpTest, ReceiverThatWasGone_ConfiguredAgain_GetsItsMessages) {
     EXPECT_EQ(row(0, 3).state, OutboxState::delivered);
 }
 
+// As POST /api/deliveries/{id}/retry does it.
+TEST_F(PumpTest, DisabledWithoutARequest_RetriedByAPerson_IsSent) {
+    post({receiver(0)});
+    http.answer(410);
+    loop.run();
+    post({receiver(0)});
+    auto const disabled = row(0, 2);
+    ASSERT_EQ(disabled.state, OutboxState::disabled);
+    ASSERT_EQ(disabled.last_status, 0);
+    ASSERT_TRUE(http.open.empty()) << "no request was made";
+    port::OutboxUpdate again;
+    again.key = disabled.key;
+    again.next_at = clock.now();
+    again.last_error = disabled.last_error;
+    ASSERT_TRUE(journal.store.update_messages({&again, 1}));
+    pump.wake();
+    loop.run();
+    ASSERT_EQ(http.open.size(), 1U);
+    http.answer(204);
+    loop.run();
+    EXPECT_EQ(row(0, 2).state, OutboxState::delivered);
+}
+
 TEST_F(PumpTest, Outcome_StoreFailsOnce_IsSentAgainLater) {
     post({receiver(0)});
     journal.failing = true;
