@@ -91,6 +91,26 @@ test('token is made, shown once, and revoked', async ({ page, server }) => {
   expect((await robot.call('GET', '/api/me')).status).toBe(401);
 });
 
+test('first token is revoked when another one administers', async ({ page, server }) => {
+  await signIn(page, server, '/operate/access');
+  const first = page.locator('.r', { hasText: 'built in' });
+  const revoke = async (): Promise<void> => {
+    await button(first, 'Revoke…').click();
+    await shows(dialog(page), 'first is refused from this moment');
+    await button(dialog(page), 'Revoke it').click();
+  };
+  await revoke();
+  await shows(page, 'No other token could create tokens.');
+  await expect(first).toHaveCount(1);
+  const body = { name: 'operator', role: 'admin' };
+  const { secret } = await server.api.ok<{ secret: string }>('POST', '/api/tokens', body);
+  await revoke();
+  await shows(page, 'Revoked.');
+  await expect(first).toHaveCount(0);
+  expect((await server.api.call('GET', '/api/me')).status).toBe(401);
+  expect((await server.as(secret).call('GET', '/api/me')).status).toBe(200);
+});
+
 test('sign-in link that is made on a phone signs its person in', async ({ page, server }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   await signIn(page, server, '/operate/access');
