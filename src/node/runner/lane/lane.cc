@@ -482,7 +482,10 @@ void Lane::release() {
     for (auto const& [id, wake] : watchers) {
         if (watchers_.contains(id)) call(*wake);
     }
-    dispatch();
+    if (outdated_)
+        drop_memory();  // what it names may be of a history that is lost
+    else
+        dispatch();
     reopen();
 }
 

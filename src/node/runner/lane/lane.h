@@ -262,6 +262,7 @@ private:
     SessionId const id_;
     LaneServices const& services_;
     bool shut_ = false;                    // an append or a load is in progress
+    bool outdated_ = false;                // what memory holds: it is read again after this turn
     bool messages_in_doubt_ = false;       // those in the inbox: see doubt_messages()
     std::optional<session::State> state_;  // nullopt: unknown, must be loaded
     port::NewestFrame newest_{};           // in the store, of those that state_ has

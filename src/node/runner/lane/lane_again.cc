@@ -277,6 +277,7 @@ bool Lane::wants_tick(Time now, std::optional<port::Due> const& stored) const {
 }
 
 void Lane::forget_state() {
+    outdated_ = shut_;
     if (!shut_) drop_memory();
 }
 
@@ -314,6 +315,7 @@ void Lane::drop_lost_effects() {
 }
 
 void Lane::drop_memory() {
+    outdated_ = false;
     if (state_ && !services_.nodes.alone()) known_ = newest_;
     state_.reset();
     newest_ = {};

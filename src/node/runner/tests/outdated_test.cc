@@ -1,6 +1,7 @@
 #include "runner/testing/two_runners_fixture.h"
 
-// A process that takes part again under a new epoch.
+// What a process does in a turn of a session during which its memory became outdated: the store
+// fell back, or the process takes part again under a new epoch.
 namespace dormouse::runner::testing {
 namespace {
 
@@ -29,6 +30,26 @@ TEST_F(TwoRunners, NewEpochDuringALookUp_NothingIsAdopted) {
     EXPECT_EQ(answer, "applied");
     EXPECT_EQ(driver(), before);
     EXPECT_EQ(stored().calls.begin()->second.phase, CallPhase::running);
+}
+
+// The append may be one of a history that is lost.
+TEST_F(TwoRunners, MemoryForgottenInAnAppend_RunStartsAfterANewLook) {
+    begin({});
+    ASSERT_EQ(a.ask(session, prompt()), "applied");
+    a.journal.hold = true;
+    a.effects.reply({plain()});
+    loop.run();
+    ASSERT_EQ(a.journal.held(), 1U);
+    a.runner->forget_memory();
+    loop.run();
+    a.journal.hold = false;
+    a.journal.hold_reads = true;
+    a.journal.release();
+    loop.run();
+    EXPECT_EQ(a.effects.ran.size(), 0U);
+    a.journal.release_reads();
+    loop.run();
+    EXPECT_EQ(a.effects.ran.size(), 1U);
 }
 
 }  // namespace
