@@ -481,6 +481,14 @@ public:
     [[nodiscard]] Result<Following> follow_all(SessionId session, Seq after,
                                                std::function<void(Event const&)> observer);
 
+    // Returns true if the store is a copy that no person has released: `dormouse restore` made the
+    // directory, or the database is not the one that its schema was made in. Then sessions are
+    // read and accept input and outcomes, but nothing runs.
+    [[nodiscard]] Result<bool> held();
+    // Releases such a copy for all processes and for later starts: outstanding work runs from now
+    // on. The original must not run any more. Errors: wrong_state (nothing is held).
+    [[nodiscard]] Result<void> release();
+
     // Serves the HTTP interface for the lifetime of this runtime; returns its address. Only in
     // programs that link dormouse::serve. Errors: bad_value, forbidden (other machines could reach
     // it), conflict (already serving).

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <thread>
 
@@ -46,6 +48,27 @@ TEST_F(LibraryTest, Artifacts_AreStoredWithTheOutcome) {
     EXPECT_EQ(bytes.value().mime, "application/octet-stream");
     EXPECT_EQ(code_of(runtime->artifact(asleep.id, events[0].seq - 1)), "not_found");
     EXPECT_EQ(code_of(runtime->artifact(asleep.id, 9'999)), "not_found");
+}
+
+// `dormouse restore` leaves this file.
+TEST_F(LibraryTest, RestoredDirectory_RunsNothingUntilItIsReleased) {
+    on_disk();
+    open();
+    EXPECT_FALSE(runtime->held().value());
+    EXPECT_EQ(code_of(runtime->release()), "wrong_state");
+    auto const asleep = start("job");
+    runtime.reset();
+    std::ofstream(std::filesystem::path(settings.store) / "held") << "a test";
+    open();
+    EXPECT_TRUE(runtime->held().value());
+    ASSERT_TRUE(runtime->submit(asleep.pending.at(0).id, output("live")));
+    EXPECT_EQ(count(asleep.id, "turn_ended"), 0U);
+    ASSERT_TRUE(runtime->release());
+    EXPECT_FALSE(runtime->held().value());
+    EXPECT_TRUE(at_rest(asleep.id).pending.empty());
+    EXPECT_EQ(count(asleep.id, "turn_ended"), 1U);
+    open();
+    EXPECT_FALSE(runtime->held().value());
 }
 
 TEST_F(LibraryTest, ArtifactsAfterAPause_AreStored) {

@@ -263,6 +263,13 @@ void Runtime::waiting(WaitingFilter filter, Completion<WaitingCalls> done) {
                                    auto reply) { e->waiting(filter, std::move(reply)); },
                                std::move(done));
 }
+Result<bool> Runtime::held() {
+    return engine_->block<bool>([e = engine_.get()](auto reply) { reply(e->node().held()); });
+}
+Result<void> Runtime::release() {
+    return engine_->block<void>([e = engine_.get()](auto reply) { e->release(std::move(reply)); });
+}
+
 Result<void> Runtime::pause(SessionId session, std::string by) {
     return engine_->block<void>([e = engine_.get(), session, by = std::move(by)](auto reply) {
         e->move(session, session::Move::To::pause, by, std::move(reply));

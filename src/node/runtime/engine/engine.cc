@@ -423,6 +423,14 @@ void Runtime::Engine::cancel(SessionId session, CancelOptions options, runtime::
           [shared_reply](Error error) { (*shared_reply)(std::unexpected(std::move(error))); });
 }
 
+void Runtime::Engine::release(runtime::Reply<void> reply) {
+    if (!node_.held()) return reply(dormouse::fail(Code::wrong_state, "The store is not held."));
+    node_.remove_hold([this, reply = std::move(reply)](Result<void> removed) mutable {
+        if (removed) node_.attached ? node_.attached->released() : node_.release();
+        reply(std::move(removed));
+    });
+}
+
 void Runtime::Engine::move(SessionId session, session::Move::To to, std::string const& by,
                            runtime::Reply<void> reply) {
     PendingId none;

@@ -59,6 +59,7 @@ public:
     void waiting(WaitingFilter const& filter, runtime::Reply<WaitingCalls> reply);
     void waiting_of_session(WaitingFilter const& filter, runtime::Reply<WaitingCalls> reply);
     void artifact(SessionId session, Seq seq, runtime::Reply<Artifact> reply);
+    void release(runtime::Reply<void> reply);
     void move(SessionId session, session::Move::To to, std::string const& by,
               runtime::Reply<void> reply);
 

@@ -67,6 +67,26 @@ TEST_F(SeveralProcesses, NewSessions_HaveNumbersOfTheirOwn) {
     }
 }
 
+// The record of the database in which the schema was made is another one's.
+TEST_F(SeveralProcesses, CopiedDatabase_RunsNothingUntilOneReleasesIt) {
+    auto const asleep = start("job");
+    other.reset();
+    runtime.reset();
+    sql("UPDATE settings SET value = 'another' WHERE name = 'identity'");
+    open();
+    auto second = Runtime::open(settings);
+    ASSERT_TRUE(second) << second.error().detail;
+    other.emplace(*std::move(second));
+    EXPECT_TRUE(runtime->held().value());
+    EXPECT_TRUE(other->held().value());
+    ASSERT_TRUE(runtime->submit(pending_of(asleep), output("live"), "ann"));
+    EXPECT_EQ(count(asleep.id, "turn_ended"), 0U);
+    ASSERT_TRUE(other->release());
+    wait_while([&] { return runtime->held().value(); });
+    EXPECT_TRUE(at_rest(asleep.id).pending.empty());
+    EXPECT_EQ(count(asleep.id, "turn_ended"), 1U);
+}
+
 TEST_F(SeveralProcesses, ProcessWhoseRowIsGone_TakesPartAgain) {
     auto const view = start("job");
     sql("UPDATE writers SET epoch = NULL, incarnation = NULL; DELETE FROM nodes");
