@@ -11,8 +11,10 @@ import shutil
 import subprocess
 import tarfile
 
+from acp_face import Editor
 from doctor import failed_session
 from dormouse import BINARY, Case, Server, environment, main, run, wait_for
+from rpc_peer import Refused
 
 KEY = '5a' * 32
 
@@ -119,6 +121,18 @@ class Backup(Case):
         refused = copy.post(f'/api/sessions/{asleep}/attach', {})
         self.assertProblem(refused, 409, 'wrong_state')
         self.assertIn('holds', refused['detail'])
+
+    def test_editor_is_told_that_a_copy_holds(self):
+        self.backup()
+        self.restore()
+        copy = self.restored()
+        editor = Editor(copy)
+        self.addCleanup(editor.kill)
+        session = editor.new()
+        with self.assertRaises(Refused) as refused:
+            editor.end(editor.say(session, 'deploy B'))
+        self.assertIn('dormouse release', str(refused.exception))
+        self.assertEqual(copy.session(session)['activity']['type'], 'idle')
 
     def test_retry_on_a_copy_that_holds_ends(self):
         failed = failed_session(self)

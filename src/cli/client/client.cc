@@ -245,6 +245,11 @@ Outcome<Reply> Client::ask(Request const& request) {
     return reply_of(content->first, content->second);
 }
 
+bool Client::server_holds() {
+    auto const ready = get("/readyz");
+    return ready && json::View(ready->body)["held"].boolean_or(false);
+}
+
 Outcome<std::string> Client::bytes(std::string const& target) {
     auto content = exchange({.method = "GET", .target = target});
     if (!content) return std::unexpected(std::move(content.error()));

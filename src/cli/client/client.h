@@ -89,6 +89,8 @@ public:
     [[nodiscard]] Outcome<Reply> patch(std::string const& target, Json const& body);
     // `seq`: only if the session's newest event is still this one; 0: whatever it is.
     [[nodiscard]] Outcome<Reply> remove(std::string const& target, std::uint64_t seq = 0);
+    // Returns true if the server is a restored copy that starts nothing until it is released.
+    [[nodiscard]] bool server_holds();
     // Returns the body of the reply unchanged; it need not be JSON.
     [[nodiscard]] Outcome<std::string> bytes(std::string const& target);
 

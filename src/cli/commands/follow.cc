@@ -63,7 +63,6 @@ private:
     [[nodiscard]] Outcome<int> report_end();
     [[nodiscard]] Outcome<int> has_stopped() const;
     // Returns true on a restored copy, which starts nothing until it is released.
-    [[nodiscard]] bool server_holds() const;
     [[nodiscard]] Outcome<int> holds() const;
     // Returns the commands that settle what waits; empty when nothing waits any more.
     [[nodiscard]] Outcome<std::string> what_waits() const;
@@ -152,7 +151,7 @@ Outcome<std::optional<int>> Follower::asleep() {
 }
 
 Outcome<int> Follower::follow() {
-    if (server_holds()) return holds();
+    if (client_.server_holds()) return holds();
     for (;;) {
         // The prompt may wait behind a turn that sleeps, and no event would arrive: poll() finds
         // that.
@@ -196,11 +195,6 @@ Outcome<int> Follower::has_stopped() const {
                        (why.empty() ? "" : ": " + why),
                    (failed ? "Retry it: dormouse retry " : "Resume it: dormouse resume ") +
                        session_ + context_.flags());
-}
-
-bool Follower::server_holds() const {
-    auto const ready = client_.get("/readyz");
-    return ready && json::View(ready->body)["held"].boolean_or(false);
 }
 
 Outcome<int> Follower::holds() const {

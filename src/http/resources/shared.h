@@ -8,7 +8,7 @@
 namespace dormouse::http {
 
 inline constexpr std::string_view bring_gate_back =
-    "put the gate back into the configuration and restart the server; or cancel the call";
+    "put the gate back into the configuration and reload it (dormouse reload); or cancel the call";
 
 [[nodiscard]] inline Error not_found() { return {Code::not_found, "This id was not found."}; }
 

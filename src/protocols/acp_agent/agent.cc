@@ -248,6 +248,11 @@ void AcpAgent::prompt(Json const& id, json::View params) {
     auto& session = found->second;
     if (!session.prompt.turn.empty()) return answer(id, bad_params("a prompt is open already"));
     if (answer_in_words(id, session, *input)) return;
+    if (client_.server_holds()) {
+        return answer(id, std::unexpected(rpc::Fault{
+                              .message = "this server is a restored copy, which holds: it starts "
+                                         "nothing until `dormouse release`"}));
+    }
     auto const reply = send_prompt(*name, session, *input);
     if (!reply) return answer(id, std::unexpected(fault_of(reply.error())));
     json::View const accepted(reply->body);

@@ -101,8 +101,8 @@ void add_unmet(Findings& blocked, port::Catalogue const& catalogue, Need const& 
             {need.session,
              {},
              "a call would continue in the tool '" + need.tool + "', which is not configured",
-             "put the tool back into the configuration and restart the server; or cancel "
-             "the call"});
+             "put the tool back into the configuration and reload it (dormouse reload); or "
+             "cancel the call"});
     }
 }
 
