@@ -18,9 +18,9 @@ from streamed import PIECES, TEXT, Provider
 
 LATE_S = 20  # long after all that a poll brings
 # What is promised, with time for a machine that does other things, too.
-REVOKED_S = 3  # instead of 2; its streams end after 5 s at most
-TEXT_S = 1  # instead of 150 ms
-EVENT_S = 3  # 100 ms without notifications
+REVOKED_S = 6  # instead of 2; its streams end after 5 s at most
+TEXT_S = 5  # instead of 150 ms
+EVENT_S = 10  # 100 ms without notifications
 POLL = '[server]\ndemo = true\n[store]\nurl = "%s"\nsignal = "poll"\n'
 REDIS = '[server]\ndemo = true\n[store]\nurl = "%s"\nsignal = "redis"\nsignal_url = "%s"\n'
 PASSWORD = 'geheim-4712'
@@ -184,6 +184,18 @@ class Feed(Pair):
     def test_event_reaches_readers_on_the_other(self):
         self.start()
         self.check_events()
+
+    def test_long_reply_reaches_a_stream_on_the_other(self):
+        """Its append has a snapshot: when the other server reads the session again, nothing
+        follows."""
+        self.start()
+        session = self.a.create('hello')['id']
+        self.a.at_rest(session)
+        head = self.b.session(session)['seq']
+        with Events(self.b, f'/api/sessions/{session}/events', head) as stream:
+            self.assertIn(self.a.prompt(session, 'x' * 80_000).status, (200, 202))
+            with within(EVENT_S, 'the end of the turn'):
+                stream.until(lambda f: f.event == 'turn_ended')
 
     def test_event_without_notifications(self):
         self.start(notified=False)

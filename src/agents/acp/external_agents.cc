@@ -125,16 +125,29 @@ std::shared_ptr<Driver> ExternalAgents::make_driver(SessionId session) {
     return std::make_shared<Driver>(settings_, processes_, loop_, session, std::move(listener));
 }
 
+void ExternalAgents::drop_empty(SessionId session) {
+    auto const found = slots_.find(session);
+    if (found == slots_.end()) return;
+    Slot const& slot = found->second;
+    bool const waits = slot.waiting || !slot.attach_requests.empty() || !slot.forgets.empty();
+    if (!slot.driver && !waits) slots_.erase(found);
+}
+
+// A prompt that must not begin any more does not hold up what else waits.
 void ExternalAgents::proceed(SessionId session) {
+    std::optional<Prompt> refused;
+    if (Slot& slot = slots_[session]; slot.waiting && !slot.waiting->start.may.still())
+        refused = std::exchange(slot.waiting, std::nullopt);
+    use_driver(session);
+    if (refused) refused->start.refused();
+}
+
+void ExternalAgents::use_driver(SessionId session) {
     Slot& slot = slots_[session];
-    if (slot.waiting && !slot.waiting->start.may.still()) {
-        Prompt prompt = *std::exchange(slot.waiting, std::nullopt);
-        prompt.start.refused();
-    }
     bool const prompts = slot.waiting && (!slot.driver || slot.driver->is_free());
     bool const attaches =
         !slot.attach_requests.empty() && (!slot.driver || !slot.driver->is_ending());
-    if (!prompts && !attaches) return;
+    if (!prompts && !attaches) return drop_empty(session);
     if (!slot.driver) slot.driver = make_driver(session);
     auto const driver = slot.driver;
     auto waiting = prompts ? std::exchange(slot.waiting, std::nullopt) : std::nullopt;
@@ -228,6 +241,7 @@ void ExternalAgents::stop(SessionId session, EffectId id) {
     Slot& slot = found->second;
     if (slot.waiting && slot.waiting->request.id == id) slot.waiting.reset();
     if (slot.driver && slot.driver->prompting(id)) slot.driver->cancel();
+    drop_empty(session);
 }
 
 bool ExternalAgents::prompting(SessionId session, EffectId id) const {

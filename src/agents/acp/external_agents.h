@@ -53,6 +53,8 @@ private:
     [[nodiscard]] std::string why_not(std::string const& project) const;
     [[nodiscard]] std::shared_ptr<Driver> make_driver(SessionId session);
     void proceed(SessionId session);
+    void use_driver(SessionId session);
+    void drop_empty(SessionId session);
     void gone(SessionId session);
     void send(SessionDeleter::Work work);
     void probe();

@@ -56,7 +56,11 @@ bool is_file_name(std::string_view name) {
 }
 
 bool is_media_type(std::string_view text) {
-    if (text.size() > type_bytes_max) return false;
+    bool const one_line = std::ranges::none_of(text, [](char c) {
+        auto const byte = static_cast<unsigned char>(c);
+        return byte < 0x20 || byte == 0x7f;
+    });
+    if (text.size() > type_bytes_max || !one_line) return false;
     std::size_t end = std::min(text.find(';'), text.size());
     if (!is_pair(trimmed(text.substr(0, end)), '/')) return false;
     while (end < text.size()) {

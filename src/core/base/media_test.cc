@@ -21,7 +21,8 @@ TEST(Media, Types_AreThoseOfHttp) {
         EXPECT_TRUE(is_media_type(good)) << good;
     for (std::string const& bad :
          {std::string("png"), std::string("image/"), std::string("a/b; c"), std::string("a/b\r\nX"),
-          std::string("a b/c"), "a/" + std::string(126, 'b')})
+          std::string("a b/c"), "a/" + std::string(126, 'b'), std::string("text/csv\n"),
+          std::string("image/png;\r\na=b")})
         EXPECT_FALSE(is_media_type(bad)) << bad;
     EXPECT_EQ(media_essence("text/csv ; charset=utf-8"), "text/csv");
 }

@@ -59,7 +59,7 @@ void Streams::pump(ReaderPtr const& reader) {
     if (relay_) follow_others(*lane);
     auto const& recent = lane->recent();
     // A lane loaded from a snapshot has no recent records until its next append.
-    Seq const newest = recent.empty() ? reader->head : recent.back()->event.seq;
+    Seq const newest = recent.empty() ? lane->newest().head : recent.back()->event.seq;
     if (newest <= reader->cursor) return go_live(reader);
     // Waits until the queue has drained; otherwise the page's own read would wake the reader again.
     if (reader->out->queued_bytes() > queued_max) return;

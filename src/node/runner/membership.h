@@ -41,7 +41,10 @@ public:
     // This process takes part under a new epoch: what it saw before does not count.
     void rejoined();
     // This process removed another one from the table.
-    void removed(Epoch epoch) { known_.erase(epoch); }
+    void removed(Epoch epoch) {
+        known_.erase(epoch);
+        std::erase(sharing_, epoch);
+    }
 
     // Returns true if effects may start: no process can have declared this one dead yet.
     [[nodiscard]] bool may_start(Duration now) const { return sent_ && now - *sent_ < start_limit; }

@@ -28,8 +28,10 @@ TEST_F(MembershipTest, SilentProcess_IsRemovedAfterFiveSeconds) {
         EXPECT_EQ(beat({{4, 9}, {5, own}}), std::vector<Epoch>{}) << own;
     EXPECT_EQ(beat({{4, 9}, {5, 6}}), std::vector<Epoch>{4});
     EXPECT_FALSE(members.gone(4)) << "its counter may have changed";
+    EXPECT_FALSE(members.has_share(5, 0) && members.has_share(5, 1));
     members.removed(4);
     EXPECT_TRUE(members.gone(4));
+    EXPECT_TRUE(members.has_share(5, 0) && members.has_share(5, 1));
 }
 
 TEST_F(MembershipTest, CounterThatChanges_KeepsItsProcess) {

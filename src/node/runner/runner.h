@@ -173,8 +173,9 @@ public:
     void appended_elsewhere(port::FeedRow const& row);
     // Like appended_elsewhere(), for each session that memory holds.
     void forget_memory();
-    // Another process takes no share of what is due any more: looks for its work at once.
-    void process_left() { scan(); }
+    // Another process takes no share of what is due any more: looks at once for this process's
+    // share of its work; the next scan takes what the others have left.
+    void process_left();
     // A session of this number will be imported: no new one gets it.
     void skip_number(std::uint64_t number) { numbers_.skip(number); }
     // Returns true if the process of this epoch, of another store, counts as an earlier one.
@@ -353,6 +354,8 @@ private:
     std::uint64_t scans_ = 0;
     bool scanning_ = false;
     bool scan_again_ = false;  // asked for while one was made
+    bool left_ = false;        // a process has left since the last scan began
+    bool by_share_ = false;    // this scan also shares the sessions of processes that are gone
     std::uint64_t taken_over_ = 0;
     bool rejoining_ = false;  // the others declared this process dead
     bool draining_ = false;

@@ -43,13 +43,14 @@ void Runner::fire() {
     arm();
 }
 
-// The driver does the due work; if it is dead, any process does. Sessions without a driver are
-// shared by number until their work is overdue.
+// The driver does the due work; if it is dead, any process does, after a first scan that shares its
+// sessions by number. Sessions without a driver are shared by number until their work is overdue.
 bool Runner::is_for_another(port::Due const& due) const {
     port::Nodes const& nodes = services_.nodes;
     if (due.driver == nodes.epoch()) return false;
-    if (due.driver != 0) return !nodes.gone(due.driver);
-    return due.at + overdue_after > now() && !nodes.has_share(due.session.number());
+    bool const ours = nodes.has_share(due.session.number());
+    if (due.driver != 0) return !nodes.gone(due.driver) || (by_share_ && !ours);
+    return due.at + overdue_after > now() && !ours;
 }
 
 void Runner::tick(SessionId session, std::optional<port::Due> const& stored) {
@@ -65,6 +66,11 @@ void Runner::tick(SessionId session, std::optional<port::Due> const& stored) {
     });
 }
 
+void Runner::process_left() {
+    left_ = true;
+    scan();
+}
+
 // The timer of an earlier scan counts no more.
 void Runner::scan() {
     if (failed_) return;
@@ -73,6 +79,7 @@ void Runner::scan() {
         return;
     }
     ++scans_;
+    by_share_ = std::exchange(left_, false);
     release_old();
     outbox_.scan();
     scan_page(now() + options_.scan_every, std::nullopt);

@@ -43,7 +43,10 @@ constexpr char end_calls_sql[] =
     " AND l.classid = ($1::bigint & 4294967295)::oid AND l.objid = ($2::bigint)::oid"
     " AND EXISTS (SELECT FROM nodes WHERE epoch = $3 AND beat = $4)";
 
-constexpr char remove_sql[] = "SELECT remove_node_2($1, $2), pg_notify(current_schema(), '')";
+// Notifies the others if it was still there.
+constexpr char remove_sql[] =
+    "SELECT removed, (SELECT count(pg_notify(current_schema(), '')) WHERE removed = 1)"
+    " FROM remove_node_2($1, $2) AS removed";
 
 port::NodeRow node_row(Rows const& rows, int row) {
     return {.epoch = static_cast<Epoch>(rows.integer(row, 0)),

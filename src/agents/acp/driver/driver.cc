@@ -189,7 +189,8 @@ void Driver::act(ExchangeAction const& action, Carried& carried) {
             keep(coalescer_.flush());
             AskModel const ask = prompt_->request.ask;
             Prompt prompt = *std::exchange(prompt_, std::nullopt);
-            if (!prompt.sent && !prompt.start.may.still()) return prompt.start.refused();
+            bool const refused = std::exchange(start_refused_, false) || !prompt.start.may.still();
+            if (!prompt.sent && refused) return prompt.start.refused();
             Failure& failure = carried.failure;
             return prompt.done(AgentFailure{ask.turn,
                                             ask.step,
@@ -256,7 +257,11 @@ void Driver::start() {
         spec.argv.insert(spec.argv.end(), {"--port", std::to_string(port_)});
     }
     if (!to->project.empty()) spec.share += ", project " + to->project;
-    if (prompt_) spec.may_start = prompt_->start.may.ask();
+    start_refused_ = false;
+    spec.may_start = [weak = weak_from_this()] {
+        auto const self = weak.lock();
+        return self && self->may_start();
+    };
     spec.on_output = [weak = weak_from_this()](std::string_view bytes) {
         if (auto const self = weak.lock()) self->on_output(bytes);
     };
@@ -264,6 +269,12 @@ void Driver::start() {
         std::move(spec),
         [self = shared_from_this()](port::ProcessEnd const& end) { self->on_exit(end); });
     on_event(SessionEvent::started);
+}
+
+// The prompt may be a later one than that for which the process was started.
+bool Driver::may_start() {
+    start_refused_ = prompt_ && !prompt_->start.may.still();
+    return !start_refused_;
 }
 
 // The session is ready. The process stays for a later prompt if this one must not begin any more.

@@ -118,6 +118,7 @@ private:
     void start();
     void on_output(std::string_view bytes);
     void on_exit(port::ProcessEnd const& end);
+    [[nodiscard]] bool may_start();
     void use_session();
     void on_start_limit();
     void clean_up();
@@ -200,7 +201,8 @@ private:
     std::optional<port::Processes::Number> process_;
     Json started_;  // the command line: the sandbox's part, then the agent's
     std::string cwd_, password_, why_ended_, error_tail_;
-    std::uint16_t port_ = 0;  // of the agent's own HTTP server; 0: it has none
+    bool start_refused_ = false;  // the process was not started: the prompt must not begin
+    std::uint16_t port_ = 0;      // of the agent's own HTTP server; 0: it has none
 
     std::string program_;  // name and version
     std::vector<Login> logins_;

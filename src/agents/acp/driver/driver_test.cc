@@ -53,6 +53,25 @@ TEST_F(DriverTest, ProcessThatMustNotStart_PromptIsNotBegun) {
     EXPECT_EQ(processes.all.size(), 2U);
 }
 
+// The process of a cancelled prompt still waits for its place.
+TEST_F(DriverTest, ProcessThatWaits_HasThePermissionOfThePromptItServes) {
+    auto const first = permission;
+    prompt();
+    permission = std::make_shared<bool>(true);
+    programs->stop(session, {101, 0});
+    loop.pass(Duration(2'000));
+    prompt("again", 2);
+    ASSERT_EQ(processes.all.size(), 1U);
+    *first = false;
+    EXPECT_TRUE(processes.newest().spec.may_start());
+    *permission = false;
+    EXPECT_FALSE(processes.newest().spec.may_start());
+    *permission = true;  // a heartbeat meanwhile
+    processes.newest().done({port::ProcessEnd::How::not_started, 0, {}, "refused", {}});
+    loop.run();
+    EXPECT_EQ(taken(), "not_begun");
+}
+
 // An earlier prompt was cancelled, and the agent has not stopped yet.
 TEST_F(DriverTest, PromptThatWaitsForTheDriverAndMustNotBegin_IsNotSent) {
     prompt();

@@ -47,7 +47,8 @@ protected:
         for (ViewMessage const& message : past) request.view.messages.push_back(message);
         request.view.messages.push_back(message_of(ViewMessage::Role::user, text, 9));
         agent::ExternalAgent::Start start{
-            agent::MayStart([this] { return [this] { return may_start; }; }),
+            agent::MayStart(
+                [this] { return [this, own = permission] { return may_start && *own; }; }),
             [this] { add("not_begun"); }};
         programs->prompt(
             std::move(request), std::move(start),
@@ -131,7 +132,8 @@ protected:
         std::make_unique<ExternalAgents>(own, processes, loop);
     AgentContext context;
     std::vector<ViewMessage> past;
-    bool may_start = true;  // a prompt that waits
+    bool may_start = true;                                            // a prompt that waits
+    std::shared_ptr<bool> permission = std::make_shared<bool>(true);  // of the next prompt alone
     std::string events, streamed, why, attached_mode;
     AgentAsk last_ask;
     Usage last_usage;

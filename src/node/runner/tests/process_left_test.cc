@@ -17,6 +17,18 @@ TEST_F(TwoRunners, ProcessLeft_ItsSessionsContinueAtOnce) {
     EXPECT_EQ(b.effects.ran.size(), 1U);
 }
 
+TEST_F(TwoRunners, ProcessLeft_OthersFirstLookForTheirShareOnly) {
+    begin({with_policy(plain(), CrashPolicy::retry)});
+    a.runner.reset();
+    b.journal.store->declare_gone(a.nodes.epoch());
+    b.nodes.share = false;
+    b.runner->process_left();
+    loop.run();
+    EXPECT_TRUE(b.effects.ran.empty());
+    scan();
+    EXPECT_EQ(b.effects.ran.size(), 1U);
+}
+
 TEST_F(TwoRunners, ProcessesLeftOften_ScansAreNotMoreFrequentAfterwards) {
     a.runner.reset();
     scan();
