@@ -1,8 +1,10 @@
 """Scenarios of bench/run on PostgreSQL with one and two servers: what the database itself can do,
 two servers against one, take-over, events between servers, one session on both, an idle server."""
 import contextlib
+import http.server
 import json
 import os
+import queue
 import re
 import selectors
 import socket
@@ -143,7 +145,8 @@ def take_over(bench):
 
 
 class Reader(threading.Thread):
-    """Reads a session's events from a server, and notes when each title arrives."""
+    """Reads a session's events from a server, and notes when each number arrives: of a title, or of
+    a piece of text."""
 
     def __init__(self, server, session):
         super().__init__(daemon=True)
@@ -158,8 +161,8 @@ class Reader(threading.Thread):
                 now = time.monotonic()
                 self.unread = (self.unread + got)[-(1 << 16):]
                 with self.changed:
-                    for title in re.findall(rb'"number (\d+)"', self.unread):
-                        self.seen.setdefault(int(title), now)
+                    for number in re.findall(rb'"number (\d+)"', self.unread):
+                        self.seen.setdefault(int(number), now)
                     self.ready = b'session_created' in self.unread or bool(self.seen)
                     self.changed.notify_all()
 
@@ -193,6 +196,71 @@ def event_times(bench, servers, count):
     return {name: times[len(times) // 10:] for name, times in took.items()}  # without the first
 
 
+class Writer(http.server.BaseHTTPRequestHandler):
+    """A model that writes numbered pieces, each when it is allowed to."""
+
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers['Content-Length']))
+        self.send_response(200)
+        self.send_header('Content-Type', 'text/event-stream')
+        self.end_headers()
+        for number in range(self.server.pieces):
+            self.server.allowed.acquire(timeout=30)
+            delta = {'role': 'assistant', 'content': f'number {number}'}
+            chunk = json.dumps({'choices': [{'index': 0, 'delta': delta}]})
+            self.wfile.write(f'data: {chunk}\n\n'.encode())
+            self.wfile.flush()
+            self.server.written.put(time.monotonic())
+        self.wfile.write(b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
+                         b'data: [DONE]\n\n')
+
+
+@contextlib.contextmanager
+def writing_model(pieces):
+    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), Writer) as model:
+        model.daemon_threads = True
+        model.pieces, model.allowed, model.written = pieces, threading.Semaphore(0), queue.Queue()
+        threading.Thread(target=model.serve_forever, daemon=True).start()
+        yield model
+        model.shutdown()
+
+
+def text_times(model, servers):
+    """Milliseconds from a piece that a model writes for A until a reader on B has it."""
+    first, second = servers
+    session = first.create()['id']
+    reader = Reader(second, session)
+    reader.start()
+    first.call('POST', f'/api/sessions/{session}/prompt', {'text': 'write'})
+    took = []
+    for number in range(model.pieces):
+        time.sleep(0.1)
+        model.allowed.release()
+        took.append((reader.arrival(number) - model.written.get(timeout=30)) * 1000)
+    reader.socket.shutdown(socket.SHUT_RDWR)
+    reader.join()
+    reader.socket.close()
+    return took[len(took) // 10:]
+
+
+def text_row(bench):
+    bench.round('events', 1, 'text of a model')
+    store = bench.postgres().empty_database('bench_text')
+    with writing_model(bench.sizes.pieces) as model:
+        config = (f'[store]\nurl = "{store}"\n'
+                  '[[model]]\nid = "m"\nkind = "openai-chat"\nmodel = "m"\n'
+                  f'base_url = "http://127.0.0.1:{model.server_port}/v1"\n'
+                  '[[agent]]\nid = "demo"\nmodel = "m"\n')
+        with bench.servers(2, config=config) as servers:
+            times = text_times(model, servers)
+    return {'signal': 'notify', 'to': 'text of a model, reader on the other server',
+            'p50 ms': round(statistics.median(times), 2),
+            'p99 ms': round(percentile(times, 0.99), 2)}
+
+
 def events(bench):
     rows = []
     for signal in ('notify', 'poll'):
@@ -204,8 +272,11 @@ def events(bench):
                 rows.append({'signal': signal, 'to': name,
                              'p50 ms': round(statistics.median(times), 2),
                              'p99 ms': round(percentile(times, 0.99), 2)})
+    rows.append(text_row(bench))
     return rows, [f'{bench.sizes.events:,} events, one after the other: from the request to one '
-                  'server, which also stores it, until the reader has it.']
+                  'server, which also stores it, until the reader has it.',
+                  f'{bench.sizes.pieces} pieces of text, 100 ms apart: from the model, which writes '
+                  'for one server, until the reader has it.']
 
 
 def append_all(servers, session, count):
