@@ -273,12 +273,15 @@ class Meanwhile(Redacting):
         self.assertTrue(self.gone(session))
         self.assertIn('1 session, 0 findings', self.read('verify').stdout)
 
-    def restored_and_redacted(self, *options):
-        session = self.completed('the password is hunter2')
-        self.archives(*options)
+    def restores(self, session):
         done = run('archive', str(self.archive), '--restore', session, '--data',
                    str(self.server.directory))
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def restored_and_redacted(self, *options):
+        session = self.completed('the password is hunter2')
+        self.archives(*options)
+        self.restores(session)
         self.redacts_in_the_store(session)
         self.archives(*options, after='90d')
         self.assertFalse(self.holds('hunter2'))
@@ -304,12 +307,48 @@ class Meanwhile(Redacting):
     def test_unchanged_copy_stays(self):
         session = self.completed('hello')
         self.archives()
-        done = run('archive', str(self.archive), '--restore', session, '--data',
-                   str(self.server.directory))
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.restores(session)
         before = self.files()
         self.archives(after='90d')
         self.assertEqual(self.files(), before)
+
+    def redacted_archived_and_restored(self):
+        """Returns a session of which the archive has a copy with its redaction, and a message."""
+        session = self.completed('the password is hunter2')
+        first, last = [item['id'] for item in self.server.messages(session)][:2]
+        self.redacts_one(session, first)
+        self.archives()
+        self.restores(session)
+        return session, last
+
+    def redacts_one(self, session, message):
+        path = f'/api/sessions/{session}/redactions'
+        self.assertStatus(self.server.post(path, {'messageID': message, 'reason': 'x'}), 200)
+
+    def test_copy_of_a_redacted_session_stays_after_a_restore(self):
+        session, _ = self.redacted_archived_and_restored()
+        before = self.files()
+        self.archives(after='90d')
+        self.assertEqual(self.files(), before)
+        self.assertIn('[removed by', self.read('show', session).stdout)
+
+    def test_redaction_after_the_restore_removes_the_copy(self):
+        session, message = self.redacted_archived_and_restored()
+        self.redacts_one(session, message)
+        self.archives(after='90d')
+        self.assertEqual(self.files(), [])
+
+    def test_redactions_of_both_sides_with_the_same_number(self):
+        """The store's removed something else than the archive's, so the copy still has it."""
+        session = self.completed('the password is hunter2')
+        first, last = [item['id'] for item in self.server.messages(session)][:2]
+        self.archives()
+        self.restores(session)
+        self.redacts(session, last, '--yes')
+        self.redacts_one(session, first)
+        self.assertTrue(self.holds('hunter2'))
+        self.archives(after='90d')
+        self.assertEqual(self.files(), [])
 
 
 class Forks(Redacting):

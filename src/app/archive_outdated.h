@@ -3,7 +3,6 @@
 
 #include "archive/writer.h"
 #include "port/store.h"
-#include "runner/transfer/export.h"
 
 #include <dormouse/error.h>
 #include <dormouse/id.h>
@@ -23,9 +22,7 @@ struct OutdatedCopies {
 // file at once, until it is deleted; a redaction in the store does not know the file. Blocks.
 // `encryption`: of encrypted files, with the keys that `all` was opened with. The writer is left
 // with the encryption of the newest file. Errors: those of the store.
-[[nodiscard]] Result<OutdatedCopies> remove_outdated(port::Store& store,
-                                                     runner::SessionExport const& exported,
-                                                     archive::Writer& writer,
+[[nodiscard]] Result<OutdatedCopies> remove_outdated(port::Store& store, archive::Writer& writer,
                                                      archive::Archive const& all,
                                                      archive::Encryption encryption);
 

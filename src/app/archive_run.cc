@@ -212,14 +212,14 @@ Result<std::unique_ptr<archive::Archive>> open_known(std::string const& director
 }
 
 // Removes copies of sessions that the store has, and that were redacted since.
-Result<OutdatedCopies> check_copies(port::Store& store, runner::SessionExport const& exported,
-                                    archive::Writer& writer, std::string const& directory,
+Result<OutdatedCopies> check_copies(port::Store& store, archive::Writer& writer,
+                                    std::string const& directory,
                                     std::optional<store::MasterKeys> const& keys,
                                     archive::Encryption encryption) {
     auto const all = open_known(directory, keys);
     if (!all) return std::unexpected(all.error());
     if (!*all) return OutdatedCopies();
-    return remove_outdated(store, exported, writer, **all, encryption);
+    return remove_outdated(store, writer, **all, encryption);
 }
 
 }  // namespace
@@ -238,7 +238,7 @@ Result<ArchiveReport> archive_completed(port::Store& store, ArchivePlan const& p
     auto const exported = runner::SessionExport::open(store);
     if (!exported) return std::unexpected(exported.error());
     Result<OutdatedCopies> checked;
-    if (writer) checked = check_copies(store, *exported, *writer, plan.directory, keys, with_keys);
+    if (writer) checked = check_copies(store, *writer, plan.directory, keys, with_keys);
     if (!checked) return std::unexpected(std::move(checked.error()));
     if (writer) writer->encrypt(fresh);
     auto known = open_known(plan.directory, keys);
@@ -257,9 +257,7 @@ Result<void> check_archived(port::Store& store, std::string const& directory,
     archive::Encryption const encryption{keys ? &*keys : nullptr, &entropy};
     auto writer = archive::Writer::open(directory, encryption);
     if (!writer) return std::unexpected(std::move(writer.error()));
-    auto const exported = runner::SessionExport::open(store);
-    if (!exported) return std::unexpected(exported.error());
-    auto checked = check_copies(store, *exported, *writer, directory, keys, encryption);
+    auto checked = check_copies(store, *writer, directory, keys, encryption);
     if (!checked) return std::unexpected(std::move(checked.error()));
     for (auto& [session, why] : report.left)
         if (checked->removed.contains(session)) why = "it was redacted while it was archived";
