@@ -144,6 +144,29 @@ class OneServer(Sweeps):
         for session in left:
             self.assertEqual(self.server.session(session)['status'], 'completed')
 
+    def test_file_that_cannot_be_rewritten_does_not_stop_the_others(self):
+        self.begin('sessions_per_sweep = 2', age='30m')
+        session, other = self.completed('the password is hunter2'), self.completed()
+        self.server.advance(3_700)
+        self.swept(2)
+        self.gone(session, other)
+        left = [self.with_unread_mail() for _ in range(2)]
+        run('archive', str(self.archive), '--restore', session, '--data', self.server.directory)
+        for item in self.server.messages(session):
+            self.assertStatus(self.server.post(f'/api/sessions/{session}/redactions',
+                                               {'messageID': item['id'], 'reason': 'x'}), 200)
+        (index,) = self.archive.glob('*.index.json')
+        entries = json.loads(index.read_text().splitlines()[0])['sessions']
+        (data,) = self.archive.glob('*.jsonl.gz')
+        os.truncate(data, entries[-1]['offset'] + 5)
+        moved = self.completed()
+        self.sweeps()
+        self.assertIn('has content that was redacted', self.concerns()['archive'])
+        self.sweeps()
+        self.gone(moved)
+        for one in left:
+            self.assertEqual(self.server.session(one)['status'], 'completed')
+
     def test_failed_sweep_is_named_and_tried_again(self):
         self.begin()
         session = self.completed()

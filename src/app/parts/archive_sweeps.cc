@@ -151,10 +151,15 @@ void ArchiveSweeps::remove_next(std::shared_ptr<Job> const& job) {
 
 void ArchiveSweeps::finish(Job const& job) {
     if (!job.report) return fail(job.report.error().detail);
+    if (!job.checks) count(job);
+    if (job.changed) return begin_check(job);  // finds again what failed
+    if (auto const& failed = job.report->failed; !failed.empty())
+        return fail("has content that was redacted: " + failed.front());
+    wait();
+}
+
+void ArchiveSweeps::count(Job const& job) {
     ArchiveReport const& report = *job.report;
-    if (!report.failed.empty())
-        return fail("has content that was redacted: " + report.failed.front());
-    if (job.checks) return wait();
     status_.sessions += report.archived;
     status_.bytes += report.bytes;
     status_.swept_at = services_.clock.now();
@@ -166,8 +171,6 @@ void ArchiveSweeps::finish(Job const& job) {
     if (last || left > skipped_max) skipped_.clear();
     for (auto const& [session, why] : report.left)
         if (!last && skipped_.size() < skipped_max) skipped_.insert(session);
-    if (job.changed) return begin_check(job);
-    wait();
 }
 
 // A session may have been redacted while its file was written. The next sweep finds it, too.

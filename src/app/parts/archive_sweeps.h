@@ -57,6 +57,7 @@ private:
     void written(std::shared_ptr<Job> const& job, bool ran);
     void remove_next(std::shared_ptr<Job> const& job);
     void finish(Job const& job);
+    void count(Job const& job);
     void fail(std::string const& why);
     void wait();
 
