@@ -4,11 +4,9 @@
 namespace dormouse::store::postgres {
 
 // As erase_1() before, and the title and all aliases go. A row of `aliases` that another session is
-// about to take stays: from then on it is the other one's. Of the deleted sessions that are stored,
-// one with frames is an import that is not whole.
+// about to take stays: from then on it is the other one's. Servers of older releases call the new
+// functions, too; deleted_rows_13 removes what the former ones left.
 char const* const deleted_rows_12 = R"sql(
-CREATE INDEX aliases_by_session ON aliases(no);
-
 CREATE OR REPLACE FUNCTION erase_1(erased bigint[]) RETURNS void LANGUAGE plpgsql AS $function$
 BEGIN
   UPDATE sessions SET title = '', alias = '' WHERE no = ANY (erased);
@@ -55,12 +53,6 @@ BEGIN
   END IF;
   RETURN NEXT v;
 END $function$;
-
-UPDATE sessions s SET title = '', alias = '' WHERE s.status = 'deleted'
-  AND (s.title <> '' OR s.alias <> '') AND NOT EXISTS (SELECT FROM journal j WHERE j.no = s.no);
-DELETE FROM aliases d WHERE (d.project, d.alias) IN (
-  SELECT x.project, x.alias FROM aliases x JOIN sessions s ON s.no = x.no
-    WHERE s.status = 'deleted' AND s.alias <> x.alias FOR UPDATE OF x SKIP LOCKED);
 )sql";
 
 }  // namespace dormouse::store::postgres

@@ -234,10 +234,11 @@ bool has(std::string const& text, std::string_view part) { return text.contains(
 }  // namespace
 
 std::span<char const* const> migrations() {
-    static std::array const steps{tables_1,   types_1,      append_function_1, writer_functions_1,
-                                  views_1,    nodes_2,      day_sums_3,        identity_4,
-                                  rewrites_5, versions_6,   data_keys_7,       append_function_8,
-                                  aliases_9,  node_keys_10, deliveries_11,     deleted_rows_12};
+    static std::array const steps{
+        tables_1,        types_1,           append_function_1, writer_functions_1, views_1,
+        nodes_2,         day_sums_3,        identity_4,        rewrites_5,         versions_6,
+        data_keys_7,     append_function_8, aliases_9,         node_keys_10,       deliveries_11,
+        deleted_rows_12, deleted_rows_13,   aliases_index_14};
     return steps;
 }
 

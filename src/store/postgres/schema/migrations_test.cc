@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <span>
 #include <string>
 #include <thread>
@@ -117,29 +118,68 @@ TEST_F(PostgresMigrations, EachOlderFormat_IsContinued) {
     }
 }
 
-// Step 12. The row of a session that was deleted has frames while an import is about to restore it.
+// A session with an alias and a title, as SQL.
+std::string session_rows(std::string const& no, std::string const& status,
+                         std::string const& head) {
+    return "INSERT INTO sessions(no, id, project, agent, alias, title, status, created,"
+           " updated, turn, head, stamp) VALUES(" +
+           no + ", 's" + no + "', 'acme', 'ops', 'a" + no + "', 't" + no + "', '" + status +
+           "', 1, 1, 0, " + head + ", 0); INSERT INTO aliases(project, alias, no) VALUES('acme', " +
+           "'a" + no + "', " + no + ");";
+}
+
+void expect_names(Connection& connection, std::string const& sessions, std::string const& aliases) {
+    auto const left = connection.run(
+        Call{"SELECT string_agg(alias || title, ';' ORDER BY no),"
+             " (SELECT coalesce(string_agg(alias, ';' ORDER BY no), '') FROM aliases)"
+             " FROM sessions"},
+        seconds(5));
+    ASSERT_TRUE(left);
+    EXPECT_EQ(left->text(0, 0), sessions);
+    EXPECT_EQ(left->text(0, 1), aliases);
+}
+
+// Step 13. The row of a session that was deleted has events while an import is about to restore it.
 TEST_F(PostgresMigrations, DeletedSessionsOfAnOlderFormat_LoseTitleAndAlias) {
     auto connection = in_schema();
     ASSERT_TRUE(migrate(connection, schema_, migrations().first(11)));
-    auto const run = [&](std::string const& sql) { return connection.script(sql, seconds(5)); };
-    auto const rows = [](std::string const& no, std::string const& status) {
-        return "INSERT INTO sessions(no, id, project, agent, alias, title, status, created,"
-               " updated, turn, head, stamp) VALUES(" +
-               no + ", 's" + no + "', 'acme', 'ops', 'a" + no + "', 't" + no + "', '" + status +
-               "', 1, 1, 0, 0, 0); INSERT INTO aliases(project, alias, no) VALUES('acme', 'a" + no +
-               "', " + no + ");";
-    };
-    auto const made = run(rows("1", "deleted") + rows("2", "completed") + rows("3", "deleted") +
-                          "INSERT INTO journal(no, first, n, sum, data) VALUES(3, 1, 1, 0, '[]')");
+    auto const made =
+        connection.script(session_rows("1", "deleted", "0") + session_rows("2", "completed", "1") +
+                              session_rows("3", "deleted", "1"),
+                          seconds(5));
     ASSERT_TRUE(made) << made.error().error.detail;
     ASSERT_TRUE(migrate(connection, schema_, migrations()));
-    auto const left = connection.run(
-        Call{"SELECT string_agg(alias || title, ';' ORDER BY no),"
-             " (SELECT string_agg(alias, ';' ORDER BY no) FROM aliases) FROM sessions"},
-        seconds(5));
-    ASSERT_TRUE(left);
-    EXPECT_EQ(left->text(0, 0), ";a2t2;a3t3");
-    EXPECT_EQ(left->text(0, 1), "a2;a3");
+    expect_names(connection, ";a2t2;a3t3", "a2;a3");
+}
+
+// An append of an older release is under way while the functions are replaced.
+TEST_F(PostgresMigrations, DeletionBesideTheUpgrade_LosesTitleAndAliasToo) {
+    auto connection = in_schema();
+    ASSERT_TRUE(migrate(connection, schema_, migrations().first(11)));
+    ASSERT_TRUE(connection.script(session_rows("1", "completed", "3"), seconds(5)));
+    auto older = in_schema();
+    ASSERT_TRUE(older.script(
+        "BEGIN; SELECT FROM writers FOR UPDATE;"
+        " UPDATE sessions SET status = 'deleted', head = 0; SELECT erase_1(ARRAY[1::bigint])",
+        seconds(5)));
+    std::atomic<bool> ended = false;
+    Result<void> done = fail(Code::internal, "not run");
+    {
+        std::jthread const thread([&] {
+            done = migrate(connection, schema_, migrations());
+            ended = true;
+        });
+        auto looking = in_schema();
+        Call const look{
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'writers'::regclass"};
+        wait_while([&] {
+            auto const rows = looking.run(look, seconds(5));
+            return !ended && (!rows || rows->integer(0, 0) == 0);
+        });
+        EXPECT_TRUE(older.script("COMMIT", seconds(5)));
+    }
+    ASSERT_TRUE(done) << done.error().detail;
+    expect_names(connection, "", "");
 }
 
 TEST_F(PostgresMigrations, StepThatFails_LeavesNothing) {
