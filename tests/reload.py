@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A new configuration without a restart (docs/operations.md): SIGHUP, `dormouse reload` and
 POST /api/reload."""
+import contextlib
 import json
 import os
 import pathlib
@@ -12,6 +13,7 @@ import threading
 from unittest import mock
 
 from dormouse import BINARY, ROOT, Alone, Case, Client, Events, environment, main, run, wait_for
+from webhook_peers import standard
 
 BASE = '''
 [server]
@@ -72,6 +74,14 @@ class Reloading(Case):
         if parts:
             self.write(*parts)
         return self.server.post('/api/reload', {})
+
+    def webhook_status(self, source, text):
+        """Sends a call that does not exist, signed by the secret that text makes."""
+        raw = json.dumps({'pendingID': 'pnd_' + '0' * 26, 'result': {
+            'title': 'T', 'output': 'up', 'metadata': None}}).encode()
+        with contextlib.closing(Client(self.server.port, '')) as client:
+            return client.call('POST', f'/async-tool/webhook/{source}', raw=raw,
+                               headers=standard('whsec_' + text * 8, raw)).status
 
     def ops(self, tools='"deploy"', more=''):
         return AGENT.format(id='ops', tools=tools) + more
@@ -223,6 +233,13 @@ class WhatIsApplied(Reloading):
         write('CI_SECRET', 'dGhy')
         self.assertEqual(self.reload()['applied'], ['[[source]] ci: secrets_env'])
         self.assertNotIn('dHdv', self.server.tail())
+        accepted = self.webhook_status('ci', 'dGhy')
+        refused = self.webhook_status('ci', 'dHdv')
+        self.assertNotEqual(accepted, refused)
+        (secrets / 'CI_SECRET').unlink()
+        self.assertEqual(self.reload()['applied'], ['[[source]] ci: secrets_env'])
+        for text in ('b25l', 'dGhy'):  # the value of the start, and the one before
+            self.assertEqual(self.webhook_status('ci', text), 404)
 
         write('CI_SECRET', 'dGhy', 0o604)
         checked = run('config', 'check', str(self.folder / 'dormouse.toml'))

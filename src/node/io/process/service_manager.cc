@@ -87,6 +87,13 @@ std::set<std::string, std::less<>>& taken() {
     return names;
 }
 
+// Those of take_secrets(), whose value is only the one of their file. Filled while the process has
+// one thread.
+std::set<std::string, std::less<>>& secret_names() {
+    static std::set<std::string, std::less<>> names;
+    return names;
+}
+
 // Empty: none. Written while the process has one thread.
 std::string& secrets_folder() {
     static std::string folder;
@@ -143,9 +150,10 @@ Result<Secrets> secrets_in(std::string const& folder) {
     return out;
 }
 
-void set_variable(std::string const& name, std::string const& value) {
+void set_variable(std::string const& name, std::string const& value,
+                  std::set<std::string, std::less<>>& names) {
     ::setenv(name.c_str(), value.c_str(), 0);
-    taken().insert(name);
+    names.insert(name);
 }
 
 bool listens(int fd) {
@@ -195,6 +203,7 @@ void ServiceManager::send(std::string const& message) const {
 }
 
 std::optional<std::string> variable_now(std::string const& name) {
+    if (secret_names().contains(name)) return credential_now(name);
     char const* const value = std::getenv(name.c_str());
     std::optional<std::string> out;
     if (!value || taken().contains(name)) out = credential_now(name);
@@ -214,7 +223,7 @@ Result<void> take_credentials() {
         if (!is_variable_name(name) || std::getenv(name.c_str())) continue;
         auto value = read_credential(entry.path().string());
         if (!value) return std::unexpected(std::move(value.error()));
-        set_variable(name, *value);
+        set_variable(name, *value, taken());
     }
     if (error) return fail(Code::bad_value, std::string(folder) + ": " + error.message());
     return {};
@@ -225,7 +234,7 @@ Result<void> take_secrets(std::string const& folder) {
     if (!secrets) return std::unexpected(secrets.error());
     secrets_folder() = folder;
     for (auto const& [name, value] : *secrets)
-        if (!std::getenv(name.c_str())) set_variable(name, value);
+        if (!std::getenv(name.c_str())) set_variable(name, value, secret_names());
     return {};
 }
 

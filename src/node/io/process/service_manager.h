@@ -63,8 +63,9 @@ struct InheritedSocket {
 // Error: bad_value for a folder or a file of it that cannot be read, that others can read (files)
 // or change, or that is no variable's value.
 [[nodiscard]] Result<void> check_secrets(std::string const& folder);
-// The value of a variable of this process; of one that take_credentials() or take_secrets() has
-// set, or that is not set, what its file contains now. nullopt: neither exists. On any thread.
+// The value of a variable of this process; of one that take_credentials() has set, or that is not
+// set, what its file contains now; of one that take_secrets() has set, only that, so that a removed
+// secret has no value. nullopt: neither exists. On any thread.
 [[nodiscard]] std::optional<std::string> variable_now(std::string const& name);
 
 // inherited_socket() for descriptor `fd`, which is owned from then on.

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -165,6 +166,39 @@ TEST(Credentials, LargeOrBinaryFile_IsRefusedByName) {
         EXPECT_THAT(taken.error().detail, testing::HasSubstr("TOO_MUCH"));
         EXPECT_EQ(std::getenv("TOO_MUCH"), nullptr);
     }
+}
+
+// A folder of secrets. Its files are closed to others.
+class SecretsFolder {
+public:
+    explicit SecretsFolder(mode_t mode) {
+        std::filesystem::create_directories(folder_);
+        ::chmod(folder_.c_str(), mode);
+    }
+    ~SecretsFolder() { std::filesystem::remove_all(folder_); }
+    SecretsFolder(SecretsFolder const&) = delete;
+    SecretsFolder& operator=(SecretsFolder const&) = delete;
+    void add(std::string const& name, std::string const& text) const {
+        std::ofstream(folder_ / name) << text;
+        ::chmod((folder_ / name).c_str(), 0440);
+    }
+    [[nodiscard]] std::filesystem::path const& path() const { return folder_; }
+
+private:
+    std::filesystem::path folder_ =
+        std::filesystem::temp_directory_path() / ("secrets-" + std::to_string(::getpid()));
+};
+
+TEST(SecretFiles, RemovedOrOpenFile_LeavesNoValue) {
+    SecretsFolder const folder(0750);
+    folder.add("SECRET_THAT_GOES", "one");
+    folder.add("SECRET_THAT_OPENS", "two");
+    ASSERT_TRUE(take_secrets(folder.path()));
+    EXPECT_EQ(variable_now("SECRET_THAT_GOES"), "one");
+    std::filesystem::remove(folder.path() / "SECRET_THAT_GOES");
+    ::chmod((folder.path() / "SECRET_THAT_OPENS").c_str(), 0644);
+    EXPECT_EQ(variable_now("SECRET_THAT_GOES"), std::nullopt);
+    EXPECT_EQ(variable_now("SECRET_THAT_OPENS"), std::nullopt);
 }
 
 TEST(InheritedSocket, ListeningSocket_IsAdoptedWithItsAddress) {
