@@ -148,6 +148,80 @@ class Dev(unittest.TestCase):
         server.write_text('#!/bin/sh\nexec cat\n')
         self.until('started again')
 
+    def replace(self, file, text):
+        """As an editor or a linker does: the new file has the name at once."""
+        new = self.folder / 'new'
+        new.write_text(text)
+        new.chmod(0o755)
+        new.rename(file)
+
+    def start_with_program(self):
+        self.program = self.folder / 'mcp.sh'
+        self.replace(self.program, '#!/bin/sh\ncat\n')
+        self.with_program = CONFIG % 'first' + '[[mcp]]\nname = "s"\ncommand = ["./mcp.sh"]\n'
+        self.config.write_text(self.with_program)
+        self.start()
+
+    def test_program_changed_beside_a_mistake_is_started_again(self):
+        self.start_with_program()
+        self.replace(self.config, self.with_program + 'wrong = 1\n')
+        self.replace(self.program, '#!/bin/sh\nexec cat\n')
+        self.until('the server continues with what it has')
+        self.replace(self.config, self.with_program)
+        self.until('with the changed files')
+        self.assertIn('started again with the changed files', self.text())
+
+    def test_program_that_was_absent_for_a_moment_is_started_again(self):
+        self.start_with_program()
+        self.program.unlink()
+        self.until('mcp.sh')  # the mistake
+        self.replace(self.program, '#!/bin/sh\nexec cat\n')
+        self.until('with the changed files')
+        self.assertIn('started again with the changed files', self.text())
+
+    def stop_answering(self):
+        """The server answers nothing more, and has a request of `dev`."""
+        pid = self.server_pid()
+        os.kill(pid, signal.SIGSTOP)
+        self.addCleanup(self.wake, pid)
+        self.replace(self.config, CONFIG % 'second')
+        port = f':{int(self.url.rsplit(":", 1)[1]):04X}'
+
+        def has_bytes():
+            rows = [row.split() for row in
+                    pathlib.Path('/proc/net/tcp').read_text().splitlines()[1:]]
+            return any(row[1].endswith(port) and not row[4].endswith(':00000000') and
+                       row[3] == '01' for row in rows)
+        wait_for(has_bytes, what='the request', seconds=60)
+        return pid
+
+    def wake(self, pid):
+        try:
+            os.kill(pid, signal.SIGCONT)
+        except ProcessLookupError:
+            pass
+
+    def has_term(self, pid):
+        pending = re.search(r'ShdPnd:\s+(\S+)', pathlib.Path(f'/proc/{pid}/status').read_text())[1]
+        return int(pending, 16) >> (signal.SIGTERM - 1) & 1
+
+    def test_ctrl_c_ends_it_while_the_server_does_not_answer(self):
+        self.start()
+        pid = self.stop_answering()
+        self.process.send_signal(signal.SIGINT)
+        wait_for(lambda: self.has_term(pid), what='the end', seconds=30)
+        self.wake(pid)
+        self.assertEqual(self.process.wait(60), DONE, self.text())
+        self.assertNotIn('started again', self.text())
+
+    def test_server_that_does_not_answer_is_started_again(self):
+        self.start()
+        pid = self.stop_answering()
+        wait_for(lambda: self.has_term(pid), what='the restart', seconds=40)
+        self.wake(pid)
+        self.until('started again with the changed files')
+        self.assertIn('second', self.command('agents'))
+
     def test_killed_dev_leaves_no_server(self):
         self.start()
         pid = self.server_pid()

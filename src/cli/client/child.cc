@@ -169,10 +169,9 @@ std::string ChildServer::token() const {
     return cli::token(global, environment());  // the server reads $DORMOUSE_TOKEN too
 }
 
-Outcome<Client> ChildServer::client() const {
+Outcome<Client> ChildServer::client(Client::Options options) const {
     auto address = parse_url(url_);
     if (!address) return std::unexpected(address.error());
-    Client::Options options;
     options.address = *std::move(address);
     options.token = token();
     return Client(std::move(options));

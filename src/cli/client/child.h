@@ -52,8 +52,9 @@ public:
     [[nodiscard]] pid_t pid() const { return pid_; }
     // Time from fork to the ready line.
     [[nodiscard]] double start_ms() const { return start_ms_; }
-    // Returns a client with the token that the server wrote, if it wrote one.
-    [[nodiscard]] Outcome<Client> client() const;
+    // Returns a client with these options, the server's address and the token that the server
+    // wrote, if it wrote one.
+    [[nodiscard]] Outcome<Client> client(Client::Options options = {}) const;
     [[nodiscard]] std::string token() const;
 
     // Returns true if the child has ended by itself.

@@ -24,6 +24,7 @@ namespace dormouse::cli {
 namespace {
 
 constexpr Duration look_every{300};
+constexpr Duration request_limit{10'000};  // a server that hangs is started again
 constexpr std::size_t watched_files_max = 200;
 constexpr std::size_t session_columns = 8;  // "…x7Kq2  "
 
@@ -85,11 +86,12 @@ Stamps stamps_of(std::string const& config) {
     return out;
 }
 
-// Returns whether a program changed that a reload does not start again.
-bool running_program_changed(Stamps const& before, Stamps const& now) {
+// Returns whether a program is another one than the server started, which a reload does not start
+// again. One that is absent, because a linker writes it, is not.
+bool running_program_changed(Stamps const& started, Stamps const& now) {
     return std::ranges::any_of(now, [&](auto const& one) {
-        auto const was = before.find(one.first);
-        return one.second.program_runs && was != before.end() && was->second != one.second;
+        auto const was = started.find(one.first);
+        return one.second.program_runs && was != started.end() && was->second != one.second;
     });
 }
 
@@ -135,7 +137,9 @@ private:
     bool const opens_;  // the inbox in a browser, if there is a desktop
     std::string listen_;
     Stamps stamps_;
-    Stamps changed_;  // what was seen last, before it stays the same
+    Stamps changed_;   // what was seen last, before it stays the same
+    Stamps programs_;  // those that continue to run, as the server started them
+    Interrupts const interrupts_{true};
     std::optional<ChildServer> server_;
     std::optional<Client> client_;
     std::optional<EventStream> events_;
@@ -143,6 +147,8 @@ private:
 };
 
 Outcome<void> Dev::start() {
+    for (auto const& [file, stamp] : stamps_)
+        if (stamp.program_runs) programs_.insert_or_assign(file, stamp);
     std::vector<std::string> words{"--listen", listen_};
     if (config_.empty())
         words.emplace_back("--no-config");
@@ -151,7 +157,7 @@ Outcome<void> Dev::start() {
     auto server = ChildServer::start({.data = data_, .options = std::move(words)});
     if (!server) return std::unexpected(server.error());
     server_.emplace(*std::move(server));
-    auto client = server_->client();
+    auto client = server_->client({.interrupt_fd = interrupts_.fd(), .time_limit = request_limit});
     if (!client) return std::unexpected(client.error());
     client_.emplace(*std::move(client));
     // The address stays the same from now on.
@@ -255,6 +261,7 @@ void Dev::print_change(std::string_view what, std::string const& list) {
 
 bool Dev::reload() {
     auto const reply = client_->post("/api/reload", Json::trusted("{}"));
+    if (!reply && reply.error().exit == status::interrupted) return true;  // run() ends
     if (!reply && is_away(reply.error())) return false;
     if (!reply) {
         say(reply.error());
@@ -281,22 +288,24 @@ void Dev::look_at_files() {
     bool const settled = now == changed_;  // an editor may be in the middle of it
     changed_ = now;
     if (!settled || now == stamps_) return;
-    bool const whole = running_program_changed(stamps_, now) || !client_;
     stamps_ = std::move(now);
     if (has_mistakes()) return;
+    bool const whole = running_program_changed(programs_, stamps_) || !client_;
+    // A program that is new runs from now on.
+    for (auto const& [file, stamp] : stamps_)
+        if (stamp.program_runs) programs_.emplace(file, stamp);
     if (whole || !reload()) restart();
 }
 
 Outcome<int> Dev::run(bool keeps_data) {
-    Interrupts const interrupts(true);
     stamps_ = changed_ = stamps_of(config_);
     if (auto const started = start(); !started) return std::unexpected(started.error());
     if (auto const introduced = introduce(keeps_data); !introduced)
         return std::unexpected(introduced.error());
     for (;;) {
         bool const there = print_events();
-        bool const end = there && client_ ? client_->wait(interrupts.fd(), look_every)
-                                          : interrupts.sleep(look_every);
+        bool const end = there && client_ ? client_->wait(interrupts_.fd(), look_every)
+                                          : interrupts_.sleep(look_every);
         if (end) break;
         look_at_files();
     }
