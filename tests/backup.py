@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """`dormouse backup` copies a data directory while its server runs; `restore` writes the copy, which
 holds until it is released; damaged or foreign input changes nothing."""
+import ctypes
 import gzip
 import hashlib
 import io
 import json
+import os
 import pathlib
 import resource
 import shutil
+import signal
 import subprocess
 import tarfile
 
@@ -17,6 +20,7 @@ from dormouse import BINARY, Case, Server, environment, main, run, wait_for
 from rpc_peer import Refused
 
 KEY = '5a' * 32
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1
 
 
 class Backup(Case):
@@ -181,6 +185,69 @@ class Backup(Case):
             out.add(self.target, '.')
         status, said = self.restore_archive(tar.getvalue())
         self.assertEqual(status, 0, said)
+
+    def test_archive_is_restored_where_the_parent_is_read_only(self):
+        self.server.create('deploy A')
+        parent, place = self.folder / 'parent', self.folder / 'place'
+        place.mkdir()
+        (parent / 'new').mkdir(parents=True)
+        parent.chmod(0o555)
+        self.addCleanup(parent.chmod, 0o755)
+
+        def without_override():  # of permissions, if the tests run as root
+            ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)
+
+        def restore(place):
+            return subprocess.run(
+                [BINARY, 'restore', '-', '--data', str(parent / 'new')], input=self.archived(),
+                capture_output=True, env=environment(TMPDIR=str(place)),
+                preexec_fn=without_override)
+        refused = restore(parent)
+        self.assertEqual(refused.returncode, 8, refused)
+        self.assertIn(b'TMPDIR', refused.stderr)
+        done = restore(place)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(list(place.iterdir()), [])
+        self.assertEqual(run('verify', '--data', str(parent / 'new')).returncode, 0)
+
+    def ended_by(self, sent, moment, *words, archive=None, **more):
+        """Runs a command to that moment, or to its end; nothing of it is left if it has not ended
+        before. Returns its exit status."""
+        place, new = self.folder / 'place', self.folder / 'place' / 'new'
+        with open(archive or os.devnull, 'rb') as given:
+            process = subprocess.Popen([BINARY, *words], stdin=given, env=environment(
+                TMPDIR=str(place)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)
+        while process.poll() is None and not moment(place):
+            pass
+        process.send_signal(sent)
+        status = process.wait(60)
+        self.assertEqual([x.name for x in place.iterdir() if x.name != 'new'], [], sent)
+        if status != 0:
+            self.assertFalse(new.exists(), sent)
+        shutil.rmtree(new, ignore_errors=True)
+        return status
+
+    def test_signal_at_any_moment_leaves_nothing(self):
+        for _ in range(12):
+            self.server.create('hello ' + 'x' * 900_000)
+        self.backup()
+        (self.folder / 'place').mkdir()
+        tar = self.folder / 'tar'
+        tar.write_bytes(self.archived())
+        restore = ('restore', '-', '--data', str(self.folder / 'place' / 'new'))
+        for sent in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for words, archive in (
+                    (restore, tar), (('restore', str(self.target), *restore[2:]), None),
+                    (('verify', '--backup', '-'), tar)):
+                for moment in (lambda place: any(place.glob('dormouse-*')),
+                               lambda place: any(place.glob('dormouse-*/manifest.json')),
+                               lambda place: (place / 'new').exists()):
+                    status = self.ended_by(sent, moment, *words, archive=archive)
+                    self.assertIn(status, (0, 130), (sent, words))
+        ignored = self.ended_by(
+            signal.SIGHUP, lambda place: any(place.glob('dormouse-*')), *restore, archive=tar,
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.assertEqual(ignored, 0, 'as nohup starts it')
 
     def test_input_that_is_no_whole_archive_changes_nothing(self):
         self.server.create('deploy A')

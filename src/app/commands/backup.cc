@@ -100,16 +100,14 @@ Result<backup::Report> run_backup(cli::BackupOptions const& options) {
     return report;
 }
 
-constexpr std::string_view ended_by_signal = "interrupted";
-
-// Reads standard input. internal: Ctrl-C or SIGTERM came.
+// Reads standard input. cancelled: a signal came.
 Result<std::size_t> read_input(std::span<char> to, int interrupt_fd) {
     std::size_t size = 0;
     while (size < to.size()) {
         std::array<pollfd, 2> waiting{pollfd{STDIN_FILENO, POLLIN, 0},
                                       pollfd{interrupt_fd, POLLIN, 0}};
         if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) break;
-        if (waiting[1].revents != 0) return fail(Code::internal, std::string(ended_by_signal));
+        if (waiting[1].revents != 0) return fail(Code::cancelled, "interrupted");
         if (waiting[0].revents == 0) continue;
         auto const count = ::read(STDIN_FILENO, to.data() + size, to.size() - size);
         if (count < 0 && errno == EINTR) continue;
@@ -122,19 +120,36 @@ Result<std::size_t> read_input(std::span<char> to, int interrupt_fd) {
     return size;
 }
 
+using Folders = std::vector<std::filesystem::path>;
+
+Result<cli::TemporaryFolder> temporary_folder(Folders const& parents) {
+    std::string why;
+    for (auto const& parent : parents) {
+        auto folder = cli::TemporaryFolder::make(parent.string());
+        if (folder) return *std::move(folder);
+        why += folder.error().what + "; ";
+    }
+    return fail(Code::store_unavailable, why + "name one with space for the backup: TMPDIR=DIR");
+}
+
+std::filesystem::path folder_of_temporary_files() {
+    std::error_code error;
+    auto const named = std::filesystem::temp_directory_path(error);
+    return error ? "/tmp" : named;
+}
+
 // A backup as a directory: the one that is named, or a temporary one that holds the archive which
-// standard input was. Ctrl-C while it is read removes the latter.
+// standard input was.
 class BackupPlace {
 public:
-    // `parent`: where the temporary one is made.
-    [[nodiscard]] static Result<BackupPlace> open(std::string const& named,
-                                                  std::filesystem::path const& parent) {
+    // `parents`: the temporary one is made in the first of them where that is possible.
+    [[nodiscard]] static Result<BackupPlace> open(std::string const& named, Folders const& parents,
+                                                  cli::Interrupts const& interrupts) {
         if (named != "-") return BackupPlace(named, std::nullopt);
         if (::isatty(STDIN_FILENO) != 0)
             return fail(Code::bad_value, "an archive is not read from a terminal: < dormouse.tar");
-        auto folder = cli::TemporaryFolder::make(parent.string());
-        if (!folder) return fail(Code::store_unavailable, folder.error().what);
-        cli::Interrupts const interrupts(true);
+        auto folder = temporary_folder(parents);
+        if (!folder) return std::unexpected(std::move(folder.error()));
         auto const read = backup::unpack(
             [&](std::span<char> to) { return read_input(to, interrupts.fd()); }, folder->path());
         if (!read) return std::unexpected(read.error());
@@ -152,10 +167,23 @@ private:
     std::optional<cli::TemporaryFolder> folder_;
 };
 
-int not_opened(Command const& command, Error const& error) {
+int not_done(Command const& command, Error const& error) {
     int const status = complain(command, error);
-    return error.detail == ended_by_signal ? cli::status::interrupted : status;
+    return error.code == Code::cancelled ? cli::status::interrupted : status;
 }
+
+// While it exists, the signals that end a command end it between two chunks, so that nothing is
+// left behind.
+class Stopping {
+public:
+    [[nodiscard]] cli::Interrupts const& interrupts() const { return interrupts_; }
+    [[nodiscard]] backup::Stopped stopped() const {
+        return [this] { return interrupts_.sleep(Duration(0)); };
+    }
+
+private:
+    cli::Interrupts interrupts_{cli::Interrupts::Also::term_and_hangup};
+};
 
 // On the same file system, because there the space is for what is restored.
 std::filesystem::path beside(std::string const& directory) {
@@ -171,12 +199,13 @@ struct Checked {
     std::vector<std::string> findings;
 };
 
-Result<Checked> check(std::string const& directory, std::string const& key) {
+Result<Checked> check(std::string const& directory, std::string const& key,
+                      Stopping const& stopping) {
     auto sealing = sealing_of(key);
     if (!sealing) return std::unexpected(std::move(sealing.error()));
     auto manifest = backup::open_backup(directory, *sealing);
     if (!manifest) return std::unexpected(std::move(manifest.error()));
-    auto findings = backup::check(directory, *manifest, *sealing);
+    auto findings = backup::check(directory, *manifest, *sealing, stopping.stopped());
     if (!findings) return std::unexpected(std::move(findings.error()));
     return Checked{*std::move(sealing), *std::move(manifest), *std::move(findings)};
 }
@@ -282,12 +311,12 @@ int backup(cli::BackupOptions const& options) {
 
 int verify_backup(cli::VerifyOptions const& options) {
     if (names_copy(options.backup)) return verify_copy(options);
-    std::error_code error;
-    auto const temporary = std::filesystem::temp_directory_path(error);
-    auto const place = BackupPlace::open(options.backup, error ? "/tmp" : temporary);
-    if (!place) return not_opened({"verify", options.json}, place.error());
-    auto const checked = check(place->directory(), options.key);
-    if (!checked) return complain({"verify", options.json}, checked.error());
+    Stopping const stopping;
+    auto const place =
+        BackupPlace::open(options.backup, {folder_of_temporary_files()}, stopping.interrupts());
+    if (!place) return not_done({"verify", options.json}, place.error());
+    auto const checked = check(place->directory(), options.key, stopping);
+    if (!checked) return not_done({"verify", options.json}, checked.error());
     options.json ? print_json(*checked) : print_text(*checked);
     return checked->findings.empty() ? 0 : 1;
 }
@@ -298,18 +327,20 @@ int restore(cli::RestoreOptions const& options) {
         return complain(
             {"restore", options.json},
             Error{Code::bad_value, "--at needs a continuous copy: a backup holds one state"});
-    auto const place = BackupPlace::open(options.backup, beside(options.data));
-    if (!place) return not_opened({"restore", options.json}, place.error());
-    auto const checked = check(place->directory(), options.key);
-    if (!checked) return complain({"restore", options.json}, checked.error());
+    Stopping const stopping;
+    auto const place = BackupPlace::open(
+        options.backup, {beside(options.data), folder_of_temporary_files()}, stopping.interrupts());
+    if (!place) return not_done({"restore", options.json}, place.error());
+    auto const checked = check(place->directory(), options.key, stopping);
+    if (!checked) return not_done({"restore", options.json}, checked.error());
     if (!checked->findings.empty())
         return complain({"restore", options.json}, Error{Code::internal,
                                                          "nothing was written, because the backup "
                                                          "is damaged: " +
                                                              checked->findings.front()});
     auto const done = backup::restore(place->directory(), checked->manifest, checked->sealing,
-                                      options.data, io::SystemClock().now());
-    if (!done) return complain({"restore", options.json}, done.error());
+                                      options.data, io::SystemClock().now(), stopping.stopped());
+    if (!done) return not_done({"restore", options.json}, done.error());
     if (options.json) {
         print_json(*checked);
         return 0;

@@ -11,18 +11,27 @@
 namespace dormouse::cli {
 namespace {
 
-sigset_t interrupt_signals(bool also_term) {
+// nohup has it ignored, and it would be seen although.
+bool is_ignored(int signal) {
+    struct sigaction how{};
+    return sigaction(signal, nullptr, &how) == 0 && how.sa_handler == SIG_IGN;
+}
+
+sigset_t interrupt_signals(Interrupts::Also also) {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
-    if (also_term) sigaddset(&set, SIGTERM);
+    if (also != Interrupts::Also::none) sigaddset(&set, SIGTERM);
+    if (also == Interrupts::Also::term_and_hangup && !is_ignored(SIGHUP)) sigaddset(&set, SIGHUP);
     return set;
 }
 
 }  // namespace
 
-Interrupts::Interrupts(bool also_term) : also_term_(also_term) {
-    auto const set = interrupt_signals(also_term_);
+Interrupts::Interrupts(bool also_term) : Interrupts(also_term ? Also::term : Also::none) {}
+
+Interrupts::Interrupts(Also also) : also_(also) {
+    auto const set = interrupt_signals(also_);
     sigprocmask(SIG_BLOCK, &set, nullptr);
     fd_ = io::Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
@@ -31,7 +40,7 @@ Interrupts::~Interrupts() {
     signalfd_siginfo seen{};
     while (::read(fd_.get(), &seen, sizeof seen) > 0) {
     }  // a Ctrl-C that was handled must not end the process now
-    auto const set = interrupt_signals(also_term_);
+    auto const set = interrupt_signals(also_);
     sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
 

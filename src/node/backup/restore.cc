@@ -35,12 +35,13 @@ Result<std::string> chunk(std::filesystem::path const& directory, Sha256 const& 
 
 // Gives `use` the content of each chunk. internal: the file is not as the manifest says.
 Result<void> read_chunks(std::filesystem::path const& directory, FileEntry const& file,
-                         Sealing const& sealing,
+                         Sealing const& sealing, Stopped const& stopped,
                          std::function<Result<void>(std::string_view)> const& use) {
     std::optional<Sha256Stream> whole;  // only where there is something to compare it with
     if (file.digest) whole.emplace();
     std::uint64_t bytes = 0;
     for (Sha256 const& name : file.chunks) {
+        if (stopped && stopped()) return fail(Code::cancelled, "interrupted");
         auto const content = chunk(directory, name, sealing);
         if (!content) return std::unexpected(content.error());
         if (whole) whole->add(*content);
@@ -52,13 +53,13 @@ Result<void> read_chunks(std::filesystem::path const& directory, FileEntry const
 }
 
 Result<void> write_entry(std::filesystem::path const& directory, FileEntry const& entry,
-                         Sealing const& sealing, Restoring& to) {
+                         Sealing const& sealing, Stopped const& stopped, Restoring& to) {
     auto const fd = to.make(entry.name);
     if (!fd) return std::unexpected(fd.error());
     auto const file = to.path(entry.name);
-    auto const copied = read_chunks(directory, entry, sealing, [&](std::string_view bytes) {
-        return write_all(fd->get(), bytes, file);
-    });
+    auto const copied =
+        read_chunks(directory, entry, sealing, stopped,
+                    [&](std::string_view bytes) { return write_all(fd->get(), bytes, file); });
     return copied ? sync_file(fd->get(), file) : copied;
 }
 
@@ -85,11 +86,12 @@ Result<Manifest> open_backup(std::filesystem::path const& directory, Sealing con
 }
 
 Result<std::vector<std::string>> check(std::filesystem::path const& directory,
-                                       Manifest const& manifest, Sealing const& sealing) {
+                                       Manifest const& manifest, Sealing const& sealing,
+                                       Stopped const& stopped) {
     std::vector<std::string> out;
     for (FileEntry const& file : manifest.files) {
-        auto const read =
-            read_chunks(directory, file, sealing, [](std::string_view) { return Result<void>(); });
+        auto const read = read_chunks(directory, file, sealing, stopped,
+                                      [](std::string_view) { return Result<void>(); });
         if (!read && read.error().code != Code::internal) return std::unexpected(read.error());
         if (!read) out.push_back(file.name + ": " + read.error().detail);
         if (out.size() == findings_max) break;
@@ -98,12 +100,13 @@ Result<std::vector<std::string>> check(std::filesystem::path const& directory,
 }
 
 Result<void> restore(std::filesystem::path const& directory, Manifest const& manifest,
-                     Sealing const& sealing, std::filesystem::path const& to, Time now) {
+                     Sealing const& sealing, std::filesystem::path const& to, Time now,
+                     Stopped const& stopped) {
     Restoring restoring(to);
     if (auto begun = restoring.begin({manifest.time, manifest.release, manifest.feed}, now); !begun)
         return begun;
     for (FileEntry const& file : manifest.files) {
-        auto written = write_entry(directory, file, sealing, restoring);
+        auto written = write_entry(directory, file, sealing, stopped, restoring);
         if (!written) return written;
     }
     return restoring.finish();
