@@ -112,9 +112,34 @@ Result<void> refuse_open_to_others(std::string const& path, mode_t refused) {
                                      " it");
 }
 
-Result<std::string> read_secret(std::string const& path) {
-    auto const closed = refuse_open_to_others(path, S_IRWXO | S_IWGRP);
-    return closed ? read_credential(path) : std::unexpected(closed.error());
+enum class Owner : bool { any, root };
+
+// Returns whose files are read in the folder. Others can add files to a sticky folder of root, such
+// as the volume of a Kubernetes Secret, but not replace those of root.
+Result<Owner> owner_of_secrets(std::string const& folder) {
+    struct stat found{};
+    bool const known = ::stat(folder.c_str(), &found) == 0;
+    bool const open = known && (found.st_mode & (S_IWOTH | S_IWGRP)) != 0;
+    if (open && found.st_uid == 0 && (found.st_mode & S_ISVTX) != 0) return Owner::root;
+    auto const closed = refuse_open_to_others(folder, S_IWOTH | S_IWGRP);
+    return closed ? Result<Owner>(Owner::any) : std::unexpected(closed.error());
+}
+
+// A symbolic link is looked at, too.
+bool is_of_root(std::string const& path) {
+    struct stat link{};
+    struct stat found{};
+    return ::lstat(path.c_str(), &link) == 0 && ::stat(path.c_str(), &found) == 0 &&
+           link.st_uid == 0 && found.st_uid == 0;
+}
+
+Result<std::string> read_secret(std::string const& path, Owner owner) {
+    if (auto const closed = refuse_open_to_others(path, S_IRWXO | S_IWGRP); !closed)
+        return std::unexpected(closed.error());
+    if (owner == Owner::root && !is_of_root(path))
+        return fail(Code::bad_value,
+                    path + " is in a folder that others can write: it must belong to root");
+    return read_credential(path);
 }
 
 // nullopt: there is no such file, or it cannot be used.
@@ -127,7 +152,9 @@ std::optional<std::string> credential_now(std::string const& name) {
         if (value) return *std::move(value);
     }
     if (secrets_folder().empty()) return std::nullopt;
-    auto value = read_secret(secrets_folder() + "/" + name);
+    auto const owner = owner_of_secrets(secrets_folder());
+    if (!owner) return std::nullopt;
+    auto value = read_secret(secrets_folder() + "/" + name, *owner);
     return value ? std::optional(*std::move(value)) : std::nullopt;
 }
 
@@ -135,14 +162,14 @@ std::optional<std::string> credential_now(std::string const& name) {
 using Secrets = std::map<std::string, std::string>;
 
 Result<Secrets> secrets_in(std::string const& folder) {
-    auto const closed = refuse_open_to_others(folder, S_IWOTH | S_IWGRP);
-    if (!closed) return std::unexpected(closed.error());
+    auto const owner = owner_of_secrets(folder);
+    if (!owner) return std::unexpected(owner.error());
     Secrets out;
     std::error_code error;
     for (auto const& entry : std::filesystem::directory_iterator(folder, error)) {
         std::string const name = entry.path().filename().string();
         if (!is_variable_name(name)) continue;
-        auto value = read_secret(entry.path().string());
+        auto value = read_secret(entry.path().string(), *owner);
         if (!value) return std::unexpected(std::move(value.error()));
         out.emplace(name, *std::move(value));
     }

@@ -61,7 +61,8 @@ struct InheritedSocket {
 // runs. A later call names another folder in its place. Errors: also those of check_secrets().
 [[nodiscard]] Result<void> take_secrets(std::string const& folder);
 // Error: bad_value for a folder or a file of it that cannot be read, that others can read (files)
-// or change, or that is no variable's value.
+// or change, or that is no variable's value. Others may write a sticky folder of root, of which
+// each file then belongs to root.
 [[nodiscard]] Result<void> check_secrets(std::string const& folder);
 // The value of a variable of this process; of one that take_credentials() has set, or that is not
 // set, what its file contains now; of one that take_secrets() has set, only that, so that a removed

@@ -201,6 +201,33 @@ TEST(SecretFiles, RemovedOrOpenFile_LeavesNoValue) {
     EXPECT_EQ(variable_now("SECRET_THAT_OPENS"), std::nullopt);
 }
 
+// As the kubelet writes it: the root has mode 1777, and each name is a link into a folder that
+// another link names.
+TEST(SecretFiles, VolumeOfKubernetes_IsReadIfItsFilesBelongToRoot) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can make files of root";
+    SecretsFolder const folder(01777);
+    std::filesystem::create_directory(folder.path() / "..1");
+    std::filesystem::create_directory_symlink("..1", folder.path() / "..data");
+    folder.add("..1/SECRET_OF_A_VOLUME", "one");
+    std::filesystem::create_symlink("..data/SECRET_OF_A_VOLUME",
+                                    folder.path() / "SECRET_OF_A_VOLUME");
+    ASSERT_TRUE(take_secrets(folder.path()));
+    EXPECT_EQ(variable_now("SECRET_OF_A_VOLUME"), "one");
+
+    auto const link = folder.path() / "SECRET_OF_A_VOLUME";
+    constexpr uid_t other = 65'534;
+    ASSERT_EQ(::lchown(link.c_str(), other, other), 0);
+    EXPECT_FALSE(check_secrets(folder.path()));
+    EXPECT_EQ(variable_now("SECRET_OF_A_VOLUME"), std::nullopt);
+    ASSERT_EQ(::lchown(link.c_str(), 0, 0), 0);
+    EXPECT_TRUE(check_secrets(folder.path()));
+    ASSERT_EQ(::chown(link.c_str(), other, other), 0);  // the file
+    EXPECT_FALSE(check_secrets(folder.path()));
+    ASSERT_EQ(::chown(link.c_str(), 0, 0), 0);
+    ASSERT_EQ(::chown(folder.path().c_str(), other, other), 0);
+    EXPECT_FALSE(check_secrets(folder.path()));
+}
+
 TEST(InheritedSocket, ListeningSocket_IsAdoptedWithItsAddress) {
     auto const adopted = adopt_socket(tcp_socket(1));
     ASSERT_TRUE(adopted) << adopted.error().detail;
