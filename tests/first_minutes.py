@@ -76,7 +76,7 @@ class Init(Case):
             (self.ollama(), 'it has no model'),
             (self.ollama('qwen3', delay=60), 'no server answers there'),
             ('127.0.0.1:1', 'no server answers there'),
-            ('"\n', 'no server answers there'),
+            ('a"\nb', 'no server answers there'),
         ):
             folder = self.home / str(abs(hash(host)))
             done = self.init(str(folder), OLLAMA_HOST=host)
@@ -85,6 +85,27 @@ class Init(Case):
         self.program('ollama')
         done = self.init(str(self.home / 'none'), OLLAMA_HOST='')
         self.assertIn('skipped Ollama: it has no model', done.stderr)
+
+    def test_ollama_host_is_read_as_ollama_reads_it(self):
+        for host, url in (
+            (' "127.0.0.9:1" ', 'http://127.0.0.9:1'),
+            ("'127.0.0.9'", 'http://127.0.0.9:11434'),
+            ('127.0.0.9:high', 'http://127.0.0.9:11434'),
+            ('http://127.0.0.9', 'http://127.0.0.9:80'),
+            ('https://127.0.0.9/', 'https://127.0.0.9:443'),
+            ('https://127.0.0.9:2', 'https://127.0.0.9:2'),
+            ('http://me:secret@127.0.0.9:1', 'http://127.0.0.9:1'),
+            ('[::1]:1', 'http://[::1]:1'),
+            ('100::1', 'http://[100::1]:11434'),
+        ):
+            with self.subTest(host):
+                folder = self.home / f'as-{abs(hash(host))}'
+                done = self.init(str(folder), OLLAMA_HOST=host)
+                self.assertIn(f'skipped Ollama at {url}: no server answers there', done.stderr)
+                self.assertNotIn('secret', done.stdout + done.stderr)
+        for host in ('', '0.0.0.0', ' http://127.0.0.1:11434 ', '""'):
+            done = self.init(str(self.home / f'usual-{abs(hash(host))}'), OLLAMA_HOST=host)
+            self.assertNotIn('Ollama at', done.stderr, host)
 
     def init(self, *options, status=0, **env):
         done = run('init', *options, '--yes', env={**self.env, **env}, cwd=self.here)

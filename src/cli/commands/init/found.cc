@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <utility>
 
 namespace dormouse::cli {
 namespace {
@@ -42,19 +43,41 @@ bool in_path(std::string const& path, std::string_view program) {
     return false;
 }
 
-// Where Ollama's programs look for its server: $OLLAMA_HOST is HOST, HOST:PORT, :PORT or a URL, and
-// 0.0.0.0 if its server listens everywhere.
-std::string ollama_url(std::string host) {
-    constexpr std::string_view port = "11434";
-    bool const tls = host.starts_with("https://");
-    for (std::string_view const scheme : {"http://", "https://"})
-        if (host.starts_with(scheme)) host.erase(0, scheme.size());
+std::string trimmed(std::string_view text, std::string_view what) {
+    auto const begin = text.find_first_not_of(what);
+    if (begin == text.npos) return {};
+    return std::string(text.substr(begin, text.find_last_not_of(what) - begin + 1));
+}
+
+bool is_port(std::string_view text) {
+    constexpr std::size_t digits_max = 5;
+    return !text.empty() && text.size() <= digits_max && std::ranges::all_of(text, is_digit) &&
+           std::stoi(std::string(text)) <= 65'535;
+}
+
+// Where Ollama's programs look for its server: $OLLAMA_HOST is HOST, HOST:PORT, :PORT or a URL, in
+// blanks and quotes or not, and 0.0.0.0 if its server listens everywhere. A URL without a port
+// means the port of its scheme. A password in it goes into no file and no message.
+std::string ollama_url(std::string const& variable) {
+    std::string host = trimmed(trimmed(variable, " \t\r\n"), "\"'");
+    std::string scheme = "http://";
+    std::string port = "11434";
+    for (auto const& [known, usual] : {std::pair{"http://", "80"}, std::pair{"https://", "443"}}) {
+        if (!host.starts_with(known)) continue;
+        scheme = known;
+        port = usual;
+        host.erase(0, scheme.size());
+        break;
+    }
     host.erase(std::min(host.find('/'), host.size()));
+    if (auto const at = host.rfind('@'); at != host.npos) host.erase(0, at + 1);
+    bool const bare = !host.starts_with('[') && std::ranges::count(host, ':') > 1;  // IPv6
+    if (bare) host = "[" + host + "]";
     auto const colon = host.find(':', host.rfind(']') == host.npos ? 0 : host.rfind(']'));
-    std::string const number = colon == host.npos ? std::string(port) : host.substr(colon + 1);
+    if (colon != host.npos && is_port(host.substr(colon + 1))) port = host.substr(colon + 1);
     host.erase(std::min(colon, host.size()));
     if (host.empty() || host == "0.0.0.0" || host == "[::]") host = "127.0.0.1";
-    return (tls ? "https://" : "http://") + host + ":" + number;
+    return scheme + host + ":" + port;
 }
 
 // Models of other uses cannot answer.
