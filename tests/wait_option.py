@@ -1,11 +1,57 @@
 #!/usr/bin/env python3
 """`--wait[=TIME]` of prompt, result, error, approve, deny, retry and resume: follows the turn until
 it ends, also through sleeps, or until the time is over."""
+import contextlib
+import http.client
+import http.server
+import re
 import subprocess
+import threading
 
 from cli import CONFLICT, DONE, INTERRUPTED, SLEEPS, USAGE, Cli
 from doctor import failed_session
 from dormouse import BINARY, environment, main, run, wait_for
+
+
+class Recorder:
+    """Passes requests on to a server, and notes their paths. The session is read when it is at
+    rest."""
+
+    def __init__(self, server):
+        self.paths = []
+        recorder = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def pass_on(self):
+                recorder.paths.append(self.path)
+                size = int(self.headers.get('Content-Length') or 0)
+                body = self.rfile.read(size) if size else None
+                if re.fullmatch('/api/sessions/[^/?]+', self.path):
+                    server.at_rest(self.path.rsplit('/', 1)[1])
+                upstream = http.client.HTTPConnection('127.0.0.1', server.port, timeout=60)
+                with contextlib.closing(upstream):
+                    headers = {k: v for k, v in self.headers.items() if k.lower() != 'host'}
+                    upstream.request(self.command, self.path, body, headers)
+                    answer = upstream.getresponse()
+                    self.send_response(answer.status)
+                    self.send_header('Content-Type', answer.headers['Content-Type'])
+                    self.end_headers()
+                    while piece := answer.read1():
+                        self.wfile.write(piece)
+                        self.wfile.flush()
+
+            do_GET = do_POST = pass_on
+
+            def log_message(self, *_):
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        self.url = f'http://127.0.0.1:{self.http.server_port}'
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.http.shutdown()
+        self.http.server_close()
 
 
 class Wait(Cli):
@@ -38,6 +84,16 @@ class Wait(Cli):
         self.assertEqual((process.returncode, err), (DONE, ''))
         self.assertIn(f'dormouse result {call["id"]}', out)
         self.assertTrue(out.endswith('deploy A: live\n'), out)
+
+    def test_turn_that_has_ended_needs_no_readyz(self):
+        recorder = Recorder(self.server)
+        self.addCleanup(recorder.close)
+        done = run('prompt', 'hello', '--server', recorder.url,
+                   env={'DORMOUSE_TOKEN': self.server.token})
+        self.assertEqual(done.returncode, DONE, done)
+        self.assertIn('You said: hello', done.stdout)
+        self.assertNotIn('/readyz', recorder.paths)
+        self.assertIn('/api/sessions/', ' '.join(recorder.paths))
 
     def test_time_that_is_over_says_so(self):
         done = run('prompt', 'deploy A', '--wait=1ms', *self.where())

@@ -62,8 +62,10 @@ private:
     [[nodiscard]] Outcome<std::optional<int>> asleep();
     [[nodiscard]] Outcome<int> report_end();
     [[nodiscard]] Outcome<int> has_stopped() const;
-    // Returns true on a restored copy, which starts nothing until it is released.
-    [[nodiscard]] Outcome<int> holds() const;
+    // Returns whether the server is a restored copy, which starts nothing until it is released. It
+    // is asked once, when all events that the session had are printed: the turn may be among them.
+    [[nodiscard]] bool does_hold();
+    [[nodiscard]] Outcome<int> report_hold() const;
     // Returns the commands that settle what waits; empty when nothing waits any more.
     [[nodiscard]] Outcome<std::string> what_waits() const;
     [[nodiscard]] Outcome<int> show_turn(int exit) const;
@@ -83,6 +85,8 @@ private:
     std::string stopped_;        // "error" or "paused": the session continues only on a command
     std::string finish_;
     std::optional<Failure> failed_;
+    std::int64_t newest_ = 0;    // event of the session when it was read last
+    std::optional<bool> holds_;  // whether the server holds; nullopt: not asked yet
 };
 
 Outcome<void> Follower::poll() {
@@ -92,7 +96,8 @@ Outcome<void> Follower::poll() {
     bool const sleeps = session["activity"]["type"].string_or("") == "waiting_async";
     auto const state = session["status"].string_or("");
     stopped_ = state == "error" || state == "paused" ? state : std::string();
-    idle_at_ = sleeps || !stopped_.empty() ? session["seq"].integer_or(0) : 0;
+    newest_ = session["seq"].integer_or(0);
+    idle_at_ = sleeps || !stopped_.empty() ? newest_ : 0;
     return {};
 }
 
@@ -108,6 +113,7 @@ Client::Stream Follower::take(SseEvent const& event) {
         finish_ = *line.finish;
         return Client::Stream::stop;
     }
+    if (does_hold()) return Client::Stream::stop;
     if (line.may_sleep && after_ >= seq_ && after_ > idle_at_) {
         if (auto const polled = poll(); !polled) {
             failed_ = polled.error();
@@ -151,13 +157,12 @@ Outcome<std::optional<int>> Follower::asleep() {
 }
 
 Outcome<int> Follower::follow() {
-    if (client_.server_holds()) return holds();
     for (;;) {
         // The prompt may wait behind a turn that sleeps, and no event would arrive: poll() finds
         // that.
         auto step = poll();
         bool const moves = idle_at_ == 0 || after_ < idle_at_ || idle_at_ == shown_at_;
-        if (step && moves) step = read();
+        if (step && moves && !does_hold()) step = read();
         if (!step && step.error().exit == status::interrupted) return interrupted();
         if (!step) {
             if (step.error().exit != status::unread) context_.out << close() << std::flush;
@@ -165,6 +170,7 @@ Outcome<int> Follower::follow() {
         }
         if (!finish_.empty()) return report_end();
         context_.out << close();
+        if (holds_.value_or(false)) return report_hold();
         if (!stopped_.empty()) return has_stopped();
         auto const end = asleep();
         if (!end && end.error().exit == status::interrupted) return interrupted();
@@ -197,7 +203,12 @@ Outcome<int> Follower::has_stopped() const {
                        session_ + context_.flags());
 }
 
-Outcome<int> Follower::holds() const {
+bool Follower::does_hold() {
+    if (!holds_ && after_ >= newest_) holds_ = client_.server_holds();
+    return holds_.value_or(false);
+}
+
+Outcome<int> Follower::report_hold() const {
     if (auto const shown = show_turn(status::sleeps); !shown) return shown;
     return failure(status::sleeps,
                    "this server is a restored copy, which holds: the turn continues when it is "
