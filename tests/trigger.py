@@ -3,6 +3,7 @@
 forwards what arrives at a local address."""
 import json
 import pathlib
+import socket
 import subprocess
 import tempfile
 import urllib.error
@@ -331,6 +332,12 @@ class Mistakes(Sources):
         self.assertEqual(done.returncode, USAGE, done)
         self.assertIn('there is no configuration here: name that of the server with --config FILE',
                       done.stderr)
+
+    def test_port_in_use_is_a_wrong_choice_as_for_serve(self):
+        with socket.create_server(('127.0.0.1', 0)) as taken:
+            port = str(taken.getsockname()[1])
+            output = self.command('listen', 'ci', '--port', port, exits=USAGE).stderr
+        self.assertIn('another program uses this port', output)
 
     def test_source_is_checked_before_it_listens(self):
         self.assertIn('no source nobody', self.command('listen', 'nobody', exits=USAGE).stderr)
