@@ -12,9 +12,11 @@ import time
 from dormouse import BINARY, Case, environment, main, run, wait_for
 
 
-# Of a request that begins a session while the file is compacted. A step takes some 10 ms; a file
-# that is rewritten at once, or copied under a lock, takes longer the larger it is.
+# Of requests that begin a session while the file is compacted. A step takes some 10 ms; a file
+# that is rewritten at once, or copied under a lock, takes longer the larger it is. The longest of
+# many requests is that of a disk and processors that others use, too.
 PAUSE_LIMIT_S = 2
+LONGEST_PAUSE_S = 10
 
 
 class Compact(Case):
@@ -84,7 +86,8 @@ class ByHand(Compact):
             pauses.append(time.monotonic() - began)
         working.join()
         (report,) = reports
-        self.assertLess(max(pauses), PAUSE_LIMIT_S)
+        self.assertLess(sorted(pauses)[len(pauses) * 9 // 10], PAUSE_LIMIT_S)
+        self.assertLess(max(pauses), LONGEST_PAUSE_S)
         self.assertFalse(report['rewritten'])
         self.server.term()  # the log becomes part of the file
         self.assertLess(self.file.stat().st_size, before / 2)
