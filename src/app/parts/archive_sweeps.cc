@@ -115,10 +115,10 @@ void ArchiveSweeps::begin_job() {
                      .stopped = {}},
             .store = store_place(store_, data_),
             .keys = *std::move(keys)});
-    begin(std::move(job));
+    begin(job);
 }
 
-void ArchiveSweeps::begin(std::shared_ptr<Job> job) {
+void ArchiveSweeps::begin(std::shared_ptr<Job> const& job) {
     phase_ = Phase::sweeping;
     job_ = services_.workers.run([job](std::stop_token const& stop) { job->run(stop); },
                                  scope_.guard([this, job](bool ran) { written(job, ran); }));
@@ -180,7 +180,7 @@ void ArchiveSweeps::begin_check(Job const& swept) {
         .store = swept.store,
         .keys = swept.keys,
         .checks = true});
-    begin(std::move(job));
+    begin(job);
 }
 
 void ArchiveSweeps::fail(std::string const& why) {

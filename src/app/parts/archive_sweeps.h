@@ -52,7 +52,7 @@ private:
 
     void sweep();
     void begin_job();
-    void begin(std::shared_ptr<Job> job);
+    void begin(std::shared_ptr<Job> const& job);
     void begin_check(Job const& swept);
     void written(std::shared_ptr<Job> const& job, bool ran);
     void remove_next(std::shared_ptr<Job> const& job);

@@ -73,7 +73,8 @@ Grammar::Grammar(std::string const& version) {
     add_access();
     add_login();
     add_bench();
-    add_sources();
+    add_trigger();
+    add_listen();
     add_faces();
     add_import();
     add_export();

@@ -56,7 +56,7 @@ void Grammar::add_access() {
     add_access_options(*l, link->access);
 }
 
-void Grammar::add_sources() {
+void Grammar::add_trigger() {
     auto const trigger = std::make_shared<TriggerArgs>();
     auto* const t = add("trigger", "Send a signed sample of a source's webhook to the server",
                         "dormouse trigger ci pnd_… live\n"
@@ -111,7 +111,9 @@ void Grammar::add_sources() {
     t->add_option("--config", trigger->config, "Configuration with the source (the server's)")
         ->type_name("FILE");
     t->add_flag("--print", trigger->print, "Print the request, and send nothing");
+}
 
+void Grammar::add_listen() {
     auto const listen = std::make_shared<ListenArgs>();
     auto* const l =
         add("listen", "Sign webhooks that arrive at a local address, and forward them to a source",

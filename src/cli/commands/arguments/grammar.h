@@ -66,7 +66,8 @@ private:
     void add_configuration();
     void add_access();
     void add_bench();
-    void add_sources();
+    void add_trigger();
+    void add_listen();
     void add_login();
     void add_faces();
 

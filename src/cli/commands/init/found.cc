@@ -93,9 +93,11 @@ std::vector<std::string> stored_models(std::filesystem::path const& models) {
     using Files = std::filesystem::recursive_directory_iterator;
     for (Files at(library, error), end; !error && at != end; at.increment(error)) {
         if (at.depth() != 1) continue;
-        std::string const name = at->path().parent_path().filename();
+        std::string name = at->path().parent_path().filename();
         std::string const tag = at->path().filename();
-        if (can_chat(name)) out.push_back(tag == "latest" ? name : name + ":" + tag);
+        if (!can_chat(name)) continue;
+        if (tag != "latest") name.append(":").append(tag);
+        out.push_back(std::move(name));
     }
     std::ranges::sort(out);
     return out;
