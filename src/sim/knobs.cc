@@ -27,7 +27,7 @@ void draw_faults(World& world, Knobs& knobs) {
     knobs.disk_breaks = world.happens(150);
 }
 
-void draw_processes(World& world, Knobs& knobs, unsigned processes) {
+void draw_processes(World& world, Knobs& knobs, unsigned processes, bool falls_back) {
     unsigned const drawn = 1 + static_cast<unsigned>(world.below(5) / 2);
     knobs.processes = processes != 0 ? processes : drawn;
     if (knobs.processes == 1) return;
@@ -39,13 +39,13 @@ void draw_processes(World& world, Knobs& knobs, unsigned processes) {
     knobs.cuts = world.happens(300);
     knobs.beats_failed = some(world, 400);
     if (world.happens(300)) knobs.clocks_apart = Duration(600'000);
-    knobs.falls_back = world.happens(200);
+    knobs.falls_back = world.happens(200) || falls_back;
     knobs.notices_fall = world.happens(500);
 }
 
 }  // namespace
 
-Knobs draw_knobs(World& world, unsigned processes) {
+Knobs draw_knobs(World& world, unsigned processes, bool falls_back) {
     Knobs knobs;
     knobs.quiet = world.happens(200);
     knobs.sessions = 1 + static_cast<unsigned>(world.below(6));
@@ -71,7 +71,7 @@ Knobs draw_knobs(World& world, unsigned processes) {
     } else {
         draw_faults(world, knobs);
     }
-    draw_processes(world, knobs, processes);
+    draw_processes(world, knobs, processes, falls_back);
     return knobs;
 }
 

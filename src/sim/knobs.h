@@ -41,7 +41,8 @@ struct Knobs {
     [[nodiscard]] std::string text() const;
 };
 
-// `processes`: 0: drawn.
-[[nodiscard]] Knobs draw_knobs(World& world, unsigned processes);
+// `processes`: 0: drawn. `falls_back`: the disk falls back wherever it may. Draws the same for both
+// values.
+[[nodiscard]] Knobs draw_knobs(World& world, unsigned processes, bool falls_back);
 
 }  // namespace dormouse::sim

@@ -40,7 +40,7 @@ private:
     }
 
     [[nodiscard]] static Knobs knobs_of(World& world, Settings const& settings) {
-        Knobs knobs = draw_knobs(world, processes_of(settings));
+        Knobs knobs = draw_knobs(world, processes_of(settings), settings.falls_back);
         if (!needs_fall_back(settings.bug)) return knobs;
         knobs.falls_back = true;
         bool const by_stamps_alone = settings.bug == Bug::stamp_ignored;
@@ -169,6 +169,7 @@ private:
         report.findings = findings_.all();
         report.hash = world_.hash();
         report.processes = knobs_.processes;
+        report.falls_back = settings_.falls_back;
         report.kills = cluster_.kills();
         report.sessions = durable_.sessions().size();
         report.events = durable_.events();
@@ -199,8 +200,8 @@ std::string Report::text() const {
     std::string out;
     for (std::string const& finding : findings) out += finding + "\n";
     out += knobs + "\n";
-    return out + "replay: dormouse-sim " + std::to_string(seed) + " 1 " +
-           std::to_string(processes) + "\n";
+    return out + "replay: dormouse-sim " + (falls_back ? "--falls " : "") + std::to_string(seed) +
+           " 1 " + std::to_string(processes) + "\n";
 }
 
 }  // namespace dormouse::sim

@@ -16,6 +16,8 @@ struct Settings {
     std::uint64_t seed = 1;
     Bug bug = Bug::none;
     unsigned processes = 0;  // that share the store, at most 3; 0: drawn
+    // The disk falls back in each seed with several processes and faults, not only in some.
+    bool falls_back = false;
 };
 
 struct Report {
@@ -24,6 +26,7 @@ struct Report {
     std::vector<std::string> findings;  // broken promises; empty: none
     std::uint64_t hash = 0;             // of everything that happened: equal for equal seeds
     unsigned processes = 1;
+    bool falls_back = false;  // forced
     std::uint64_t kills = 0;
     std::uint64_t sessions = 0;
     std::uint64_t events = 0;
