@@ -49,7 +49,7 @@ bool SharedNodes::arrived(Duration sent) {
         members_.fenced();
         return false;
     }
-    ++beats_[epoch()];
+    beats_[epoch()] = ++sent_;
     std::vector<Membership::Node> table;
     for (Epoch const one : taking_part) table.push_back({one, beats_[one]});
     for (auto const& silent : members_.arrived(epoch(), sent, machine_.monotonic(), table)) {

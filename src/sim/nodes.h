@@ -55,6 +55,7 @@ private:
     Beats& beats_;
     unsigned const& failed_;
     Listener const listener_;
+    std::uint64_t sent_ = 0;  // heartbeats, counted by the process: the disk may lose the newest
     bool cut_ = false;
     std::string const name_ = "sim";
     runner::Membership members_;

@@ -21,6 +21,18 @@ TEST(Simulation, SeveralProcesses_KeepThePromises) {
     }
 }
 
+// The first one is a seed that once broke a promise.
+TEST(Simulation, DiskThatFallsBack_KeepsThePromises) {
+    std::vector<Settings> runs{{.seed = 100'474, .processes = 3}};
+    for (std::uint64_t seed = 1; seed <= 60; ++seed)
+        runs.push_back({.seed = seed, .processes = 2 + static_cast<unsigned>(seed % 2)});
+    for (Settings& run : runs) {
+        run.falls_back = true;
+        Report const report = simulate(run);
+        EXPECT_TRUE(report.findings.empty()) << report.text();
+    }
+}
+
 TEST(Simulation, SameSeed_SameRun) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         EXPECT_EQ(simulate({seed}).hash, simulate({seed}).hash) << "seed " << seed;

@@ -15,7 +15,7 @@ namespace dormouse::store::postgres {
 namespace {
 
 constexpr char count_sql[] =
-    "UPDATE nodes SET beat = beat + 1, url = $2, draining = $3::bigint <> 0,"
+    "UPDATE nodes SET beat = $6, url = $2, draining = $3::bigint <> 0,"
     " config = decode($4, 'hex'), masters = CASE $5 WHEN '' THEN masters ELSE $5 END"
     " WHERE epoch = $1 RETURNING epoch";
 
@@ -164,6 +164,7 @@ Result<port::Beat> Heartbeat::beat(Self const& self) {
     std::array calls{Call{count_sql}, Call{nodes_sql}, Call{news_sql}};
     calls[0].parameters.integer(static_cast<std::int64_t>(self.epoch)).text(self.url);
     calls[0].parameters.integer(self.draining ? 1 : 0).text(self.config).text(masters_);
+    calls[0].parameters.integer(++beats_);
     auto const answers = (*connection)->run(calls, wait);
     if (!answers) return std::unexpected(answers.error().error);
     port::Beat out{.taken = (*answers)[0].size() == 1, .nodes = node_rows((*answers)[1])};

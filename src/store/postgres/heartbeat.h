@@ -63,6 +63,9 @@ private:
     std::string node_;           // the name that it has taken; empty: none
     int const wake_;             // an eventfd that ends a wait
     std::int64_t lock_ = 0;
+    // Heartbeats sent. Counted here, not in the store: if that falls back to an earlier state, the
+    // next one must not bring a number that the others have seen before, as if it were silence.
+    std::int64_t beats_ = 0;
     bool alone_ = false;  // the lock is taken alone, besides the share
 };
 

@@ -171,6 +171,17 @@ TEST_F(HeartbeatTest, KeysAreLost_HeartbeatStoresThemAgain) {
     EXPECT_EQ(keys_of(*a_), "");
 }
 
+// A promoted standby may lack the newest heartbeats. A number that the others have seen before
+// would be silence to them.
+TEST_F(HeartbeatTest, NewestCountsAreLost_NextOneIsNew) {
+    for (int i = 0; i < 3; ++i) beat(*b_);
+    auto const seen = row_of(*b_, beat(*a_));
+    sql("UPDATE nodes SET beat = beat - 1 WHERE epoch = " + std::to_string(b_->epoch()));
+    beat(*b_);
+    EXPECT_GT(row_of(*b_, beat(*a_)).counter, seen.counter);
+    EXPECT_FALSE(a_->remove(seen).value());
+}
+
 TEST_F(HeartbeatTest, ProcessThatCountedMeanwhile_IsNotRemoved) {
     auto const seen = row_of(*b_, beat(*a_));
     beat(*b_);
