@@ -157,7 +157,10 @@ Outcome<void> Dev::start() {
     auto server = ChildServer::start({.data = data_, .options = std::move(words)});
     if (!server) return std::unexpected(server.error());
     server_.emplace(*std::move(server));
-    auto client = server_->client({.interrupt_fd = interrupts_.fd(), .time_limit = request_limit});
+    auto client = server_->client({.address = {},
+                                   .token = {},
+                                   .interrupt_fd = interrupts_.fd(),
+                                   .time_limit = request_limit});
     if (!client) return std::unexpected(client.error());
     client_.emplace(*std::move(client));
     // The address stays the same from now on.
