@@ -24,6 +24,7 @@ END $function$;
 
 -- As append_5() for the first append of a session that is deleted, of which nothing is left but
 -- the create key and the deletion in the feed. Returns no row if a message of it is undelivered.
+-- DM05n: append_5() refused the append with the status n, and nothing has changed.
 CREATE FUNCTION restore_12(in_lock bigint, in_slot bigint, in_incarnation bytea, in_batch bigint,
   in_kept bigint, heads head_1[], in_pending pending_1[], in_keys key_1[], in_posts post_1[],
   in_taken taken_1[], in_secrets secret_1[], in_delivered delivered_1[], in_lines line_1[],
@@ -49,7 +50,7 @@ BEGIN
     in_posts, in_taken, in_secrets, in_delivered, in_lines, in_artifacts, in_snapshots, in_rules,
     in_uses, in_bases, in_sums, in_rewrites);
   IF removed AND v[1] <> 0 THEN
-    RAISE EXCEPTION 'a deleted session cannot come back: status %', v[1];
+    RAISE EXCEPTION 'a deleted session cannot come back' USING ERRCODE = 'DM05' || v[1];
   END IF;
   RETURN NEXT v;
 END $function$;

@@ -84,6 +84,13 @@ AppendResult result_of(Append const& append, std::int64_t status) {
     return fail(Code::internal, "PostgreSQL: an append has no status");
 }
 
+// The status of an append that restore_12() refused. It is an error, which undoes its deletions.
+std::optional<std::int64_t> refused_status(std::string_view state) {
+    constexpr std::string_view refused = "DM05";
+    if (state.size() != refused.size() + 1 || !state.starts_with(refused)) return std::nullopt;
+    return state.back() - '0';
+}
+
 // Returns true if one append of a batch may be the cause: a value, a constraint or a limit.
 bool is_of_one(std::string_view state) {
     auto const kind = state.substr(0, 2);
@@ -164,6 +171,10 @@ void Writer::take_statuses(std::span<Append const> appends, std::vector<std::siz
         return;
     }
     auto const& failure = statuses.error();
+    if (auto const status = refused_status(failure.state); status && round.size() == 1) {
+        results[round[0]] = result_of(appends[round[0]], *status);
+        return;
+    }
     if (fenced_) {
         for (std::size_t const i : round) results[i] = port::fenced();
         return;
