@@ -227,6 +227,26 @@ TEST_F(IndexFollowerTest, StoreFellBackBeforeTheStart_IsNoticedAtTheStart) {
     EXPECT_EQ(follower->status().rebuilds, 0U) << "once";
 }
 
+// As after an upgrade, or when servers of two releases lead in turn.
+TEST_F(IndexFollowerTest, PositionOfAnEarlierRelease_TakesTheHistoryOfTheStore) {
+    (void)waiting_session(Duration(1'000'000));
+    auto stored = end_of_feed(*journal.store).value();
+    EXPECT_GT(stored.history, 0U);
+    stored.history = 0;
+    index.position = stored.text();
+    follow();
+    EXPECT_EQ(state(), IndexState::current);
+    EXPECT_EQ(follower->status().rebuilds, 0U);
+    EXPECT_EQ(Position::parse(index.position), end_of_feed(*journal.store).value());
+    follower.reset();
+    auto const earlier = journal.disk->copy();
+    (void)waiting_session(Duration(1'000'000));
+    journal.disk->fall_back(earlier);
+    journal.disk->feed_head += 1'000;
+    follow();
+    EXPECT_EQ(follower->status().rebuilds, 1U) << "a fall-back is noticed from then on";
+}
+
 TEST_F(IndexFollowerTest, IndexFails_IsReportedOnceAndCatchesUp) {
     follow();
     reports.clear();

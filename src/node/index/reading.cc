@@ -208,10 +208,13 @@ Result<Changes> read_changes(port::Store& store, Position const& after, std::siz
     auto const page = store.feed(port::Projects::all(), after.next, feed_bytes);
     if (!page) return std::unexpected(page.error());
     Changes out;
-    out.gone = page->gone || page->history != after.history;
+    // A position that an earlier release stored has no history: that of the store is taken.
+    bool const fell_back = after.history != 0 && page->history != after.history;
+    out.gone = page->gone || fell_back;
     if (out.gone) return out;
     Collector collector(store);
     out.position = after;
+    out.position.history = page->history;
     bool whole = true;
     for (port::FeedRow const& row : page->rows) {
         whole = collector.bytes < bytes_max;

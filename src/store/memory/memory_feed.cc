@@ -41,7 +41,7 @@ Result<port::FeedPage> MemoryStore::feed(port::Projects const& projects, std::ui
                                          std::size_t max_bytes) {
     std::scoped_lock const lock(disk_->mutex);
     port::FeedPage page;
-    page.history = disk_->falls;
+    page.history = disk_->falls + 1;  // 0 is a store that does not fall back
     auto const& feed = disk_->feed;
     page.gone = after > 0 && !feed.empty() && after + 1 < feed.front().n;
     page.next = after;
