@@ -154,6 +154,7 @@ private:
 
     void check_end() {
         cluster_.end();
+        if (world_.spins()) findings_.add("liveness: the work of one instant never ends");
         if (!findings_.all().empty()) return;
         store::MemoryStore store(cluster_.disk());
         check_store(store, durable_, findings_);

@@ -35,7 +35,13 @@ void World::run_for(Duration time) {
     Duration const until = elapsed_ + time;
     while (!queue_.empty() && queue_.begin()->first <= until) {
         auto next = queue_.extract(queue_.begin());
+        at_this_time_ = next.key() > elapsed_ ? 0 : at_this_time_ + 1;
         elapsed_ = std::max(elapsed_, next.key());
+        if (at_this_time_ > at_one_time_max) {
+            spins_ = true;
+            queue_.clear();
+            break;
+        }
         Work& work = next.mapped();
         work.owner != nullptr ? work.owner->run(std::move(work.run)) : work.run();
     }

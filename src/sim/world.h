@@ -39,8 +39,11 @@ public:
 
     // Time passes and nothing runs, as if everything were suspended: what falls due is late.
     void leap(Duration by) { elapsed_ += by; }
-    // Runs what falls due in `time`, then stops the clock there.
+    // Runs what falls due in `time`, then stops the clock there. If the work of one instant never
+    // ends, drops all work.
     void run_for(Duration time);
+    // The work of one instant did not end.
+    [[nodiscard]] bool spins() const { return spins_; }
     // Time until the next work outside all processes; nullopt: none.
     [[nodiscard]] std::optional<Duration> next_outside() const;
 
@@ -61,6 +64,9 @@ private:
     std::mt19937_64 rng_;
     std::multimap<Duration, Work> queue_;  // work of one time in the order of scheduling
     Duration elapsed_{0};
+    static constexpr std::uint64_t at_one_time_max = 100'000;
+    std::uint64_t at_this_time_ = 0;  // work that has run at `elapsed_`
+    bool spins_ = false;
     std::uint64_t instant_ = 0;
     std::uint64_t hash_ = 14'695'981'039'346'656'037U;  // FNV-1a
 };

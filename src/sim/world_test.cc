@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace dormouse::sim {
 namespace {
 
@@ -30,6 +32,17 @@ TEST(Machine, Kill_DropsTheWorkOfItsProcessAlone) {
     machine.kill();
     world.run_for(Duration(10));
     EXPECT_EQ(order, "other client");
+}
+
+TEST(World, WorkOfOneInstantThatNeverEnds_IsNoticed) {
+    World world(1);
+    std::function<void()> again = [&] { world.outside(Duration(0), [&] { again(); }); };
+    world.outside(Duration(5), [&] { again(); });
+    world.run_for(Duration(4));
+    EXPECT_FALSE(world.spins());
+    world.run_for(Duration(10));
+    EXPECT_TRUE(world.spins());
+    EXPECT_EQ(world.elapsed(), Duration(14));
 }
 
 TEST(World, Leap_MakesDueWorkLate) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace dormouse::runner {
 
@@ -35,11 +36,13 @@ void Runner::arm() {
 void Runner::fire() {
     CHECK(!armed_);
     Time const now = this->now();
+    // A tick that changes nothing may wake its session again at once: other work comes first.
+    std::vector<SessionId> due;
     while (!wakes_.empty() && wakes_.begin()->first <= now) {
-        SessionId const session = wakes_.begin()->second;
+        due.push_back(wakes_.begin()->second);
         wakes_.erase(wakes_.begin());
-        tick(session, {});
     }
+    for (SessionId const& session : due) tick(session, {});
     arm();
 }
 
