@@ -104,7 +104,7 @@ class Init(Case):
                 self.assertIn(f'skipped Ollama at {url}: no server answers there', done.stderr)
                 self.assertNotIn('secret', done.stdout + done.stderr)
         for host in ('', '0.0.0.0', ' http://127.0.0.1:11434 ', '""'):
-            done = self.init(str(self.home / f'usual-{abs(hash(host))}'), OLLAMA_HOST=host)
+            done = self.init(str(self.home / f'host-{abs(hash(host))}'), OLLAMA_HOST=host)
             self.assertNotIn('Ollama at', done.stderr, host)
 
     def init(self, *options, status=0, **env):

@@ -1,6 +1,8 @@
 #include "cli/commands/init/found.h"
 
 #include "base/text/chars.h"
+#include "base/text/cut.h"
+#include "base/text/text.h"
 #include "cli/client/saved/known_agents.h"
 #include "json/json.h"
 
@@ -43,29 +45,30 @@ bool in_path(std::string const& path, std::string_view program) {
     return false;
 }
 
-std::string trimmed(std::string_view text, std::string_view what) {
-    auto const begin = text.find_first_not_of(what);
-    if (begin == text.npos) return {};
-    return std::string(text.substr(begin, text.find_last_not_of(what) - begin + 1));
+std::string without_quotes(std::string_view text) {
+    constexpr std::string_view quotes = "\"'";
+    while (!text.empty() && quotes.contains(text.front())) text.remove_prefix(1);
+    while (!text.empty() && quotes.contains(text.back())) text.remove_suffix(1);
+    return std::string(text);
 }
 
 bool is_port(std::string_view text) {
-    constexpr std::size_t digits_max = 5;
-    return !text.empty() && text.size() <= digits_max && std::ranges::all_of(text, is_digit) &&
-           std::stoi(std::string(text)) <= 65'535;
+    auto const number = parse_number(text);
+    return number && *number <= 65'535;
 }
 
 // Where Ollama's programs look for its server: $OLLAMA_HOST is HOST, HOST:PORT, :PORT or a URL, in
 // blanks and quotes or not, and 0.0.0.0 if its server listens everywhere. A URL without a port
 // means the port of its scheme. A password in it goes into no file and no message.
 std::string ollama_url(std::string const& variable) {
-    std::string host = trimmed(trimmed(variable, " \t\r\n"), "\"'");
+    std::string host = without_quotes(trimmed(variable));
     std::string scheme = "http://";
     std::string port = "11434";
-    for (auto const& [known, usual] : {std::pair{"http://", "80"}, std::pair{"https://", "443"}}) {
+    for (auto const& [known, default_port] :
+         {std::pair{"http://", "80"}, std::pair{"https://", "443"}}) {
         if (!host.starts_with(known)) continue;
         scheme = known;
-        port = usual;
+        port = default_port;
         host.erase(0, scheme.size());
         break;
     }

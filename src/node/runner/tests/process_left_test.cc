@@ -37,14 +37,14 @@ TEST_F(TwoRunners, ProcessesLeftOften_ScansAreNotMoreFrequentAfterwards) {
         loop.advance(Duration(60'000));
         return b.journal.reads - before;
     };
-    auto const usual = reads_in_a_minute();
+    auto const expected = reads_in_a_minute();
     for (int n = 0; n < 5; ++n) b.runner->process_left();
     loop.run();
     for (int n = 0; n < 5; ++n) {
         b.runner->process_left();
         loop.run();
     }
-    EXPECT_EQ(reads_in_a_minute(), usual);
+    EXPECT_EQ(reads_in_a_minute(), expected);
 }
 
 }  // namespace
