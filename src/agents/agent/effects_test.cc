@@ -365,7 +365,7 @@ TEST_F(EffectsTest, GateDecision_IsItsOutcome) {
 // Effects of a process whose heartbeats may fail while they wait.
 class WaitingEffects : public EffectsTest {
 protected:
-    // What this effect reports when the heartbeats have failed by the time at which it may begin.
+    // Returns the report of an effect if the heartbeats have failed before it may begin.
     std::string refused(std::function<void(AgentEffects&, port::Outcome)> const& start) {
         may = true;
         AgentEffects waiting(registry, workers,

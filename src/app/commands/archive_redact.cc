@@ -81,7 +81,7 @@ public:
         Reports reports;
         for (runner::RedactionAsk const& ask : asks->second) {
             auto report = runner::redact_stored(**store, session.entry.id, ask, by_, now_);
-            // Of several states of a fork one may lack it.
+            // One of several states of a fork may lack it.
             bool const lacks = !report && report.error().code == Code::not_found;
             if (lacks && session.entry.id != root_) report = runner::RedactionReport{};
             if (!report) return std::unexpected(std::move(report.error()));
@@ -92,7 +92,7 @@ public:
         reports_[session.entry.id] = std::move(reports);
         return session_in(**store, std::move(session.entry));
     }
-    // Of the newest apply(), in the order of add().
+    // Returns the reports of the newest apply(), in the order of add().
     [[nodiscard]] Reports const& reports(SessionId session) const { return reports_.at(session); }
     // The lines of the newest apply() that belong into an audit.
     [[nodiscard]] std::string const& audit() const { return audit_; }

@@ -43,7 +43,7 @@ public:
                 places_.emplace(entry.id.number(), archive::Place{&file, &entry});
     }
 
-    // What is to be found, of each state of the session.
+    // Adds content to search for. Called for each state of the session.
     [[nodiscard]] Result<void> add(std::size_t i, runner::RedactionAsk const& ask) {
         runner::CopySearch search{.root = root_};
         if (auto named = name(search, ask); !named) return named;

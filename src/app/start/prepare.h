@@ -1,5 +1,5 @@
 #pragma once
-// What a start of the server reads and checks before and while it opens the store.
+// Reads and checks all that a start of the server needs, and opens the store.
 
 #include "app/parts/copies.h"
 #include "app/parts/indexes.h"

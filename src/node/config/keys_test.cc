@@ -44,7 +44,7 @@ constexpr char const* oidc_section =
     "[oidc]\nissuer = \"https://x.org\"\nclient_id = \"me\"\n"
     "roles = { g = \"read\" }\n";
 
-// What a sample is of: a section, or some of its keys.
+// Names what a sample is for: a section, or some of its keys.
 std::string_view subject_of(Key const& key) {
     if (key.section == "budget") return key.section;
     if (key.kind == Kind::price || key.name == "currency") return "cost";

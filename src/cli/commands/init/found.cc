@@ -106,7 +106,7 @@ std::vector<std::string> stored_models(std::filesystem::path const& models) {
     return out;
 }
 
-// Those of the server come as it lists them: the last changed first. nullopt: no server answers.
+// Returns the models that the server lists, the last changed first; nullopt if none answers.
 std::optional<std::vector<std::string>> served_models(Machine const& machine,
                                                       std::string const& url) {
     auto const tags = machine.ollama_tags(url);

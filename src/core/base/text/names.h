@@ -1,5 +1,5 @@
 #pragma once
-// Which texts may be names. Pure.
+// Rules for names. Pure.
 
 #include "base/text/chars.h"
 

@@ -87,8 +87,8 @@ std::set<std::string, std::less<>>& taken() {
     return names;
 }
 
-// Those of take_secrets(), whose value is only the one of their file. Filled while the process has
-// one thread.
+// Names that take_secrets() has set: only their files give their values. Filled while the process
+// has one thread.
 std::set<std::string, std::less<>>& secret_names() {
     static std::set<std::string, std::less<>> names;
     return names;

@@ -1,7 +1,7 @@
 #include "runner/testing/two_runners_fixture.h"
 
-// What a process does in a turn of a session during which its memory became outdated: the store
-// fell back, or the process takes part again under a new epoch.
+// A process whose memory of a session becomes outdated during a turn: the store fell back, or the
+// process takes part again under a new epoch.
 namespace dormouse::runner::testing {
 namespace {
 

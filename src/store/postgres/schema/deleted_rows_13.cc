@@ -6,7 +6,7 @@ namespace dormouse::store::postgres {
 // An append that began before deleted_rows_12 was committed may have called the former erase_1().
 // Every append holds the row of its writer from its first statement to its end, so the lock waits
 // for these appends; the exception gives it back at once. Others continue between two attempts.
-// Of the deleted sessions, one with events is an import that is not whole.
+// A deleted session with events is an import that is not whole.
 char const* const deleted_rows_13 = R"sql(
 SET LOCAL lock_timeout TO '1s';
 DO $do$

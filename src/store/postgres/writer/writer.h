@@ -31,7 +31,7 @@ struct Registration {
     std::string incarnation;  // 16 random bytes
 };
 
-// What a process stores of itself in `nodes`.
+// The columns of a process in `nodes` that it sets itself.
 struct NodeName {
     std::string name;
     std::string version;  // the release
