@@ -508,7 +508,8 @@ void Runner::drain(port::Fn<void()> done, Duration limit) {
 void Runner::finish_drain() {
     CHECK(draining_);
     bool running = !writer_.idle();
-    for (auto const& [id, lane] : lanes_) running = running || lane->effects_running() > 0;
+    for (auto const& [id, lane] : lanes_)
+        running = running || lane->shut() || lane->effects_running() > 0;
     if (!running || now() >= drain_until_) return services_.loop.post(std::exchange(drained_, {}));
     services_.loop.after(Duration(20), scope_.guard([this] { finish_drain(); }));
 }

@@ -210,6 +210,7 @@ public:
 
     [[nodiscard]] Rules& rules() { return rules_; }
     [[nodiscard]] Time now() const override { return clock_.now(); }
+    [[nodiscard]] Duration monotonic() const override { return services_.clock.monotonic(); }
     [[nodiscard]] bool draining() const override { return draining_; }
     [[nodiscard]] bool recovered() const { return recovered_; }
     // Returns true if the store is a restored copy that no person has released: no time passes for

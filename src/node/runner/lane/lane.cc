@@ -390,6 +390,7 @@ void Lane::send(Draft draft) {
 
 void Lane::write(port::Append append) {
     CHECK(shut_);
+    written_at_ = services_.schedule.monotonic();
     auto done = [self = shared_from_this()](port::AppendResult durable) {
         self->committed(std::move(durable));
     };
@@ -430,6 +431,7 @@ void Lane::committed(port::AppendResult durable) {
     newest_ = {state_->head, *durable};
     if (next_driver_ && has_lost_driver()) services_.observer.took_over();
     driver_ = next_driver_.value_or(driver_);
+    if (is_late() && begins_run()) read_before_effects();
     unless_exhausted([&] { take_up_commit(); });
 }
 

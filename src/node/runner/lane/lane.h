@@ -126,6 +126,8 @@ public:
     void doubt_messages();
     void set_create_key(Bits128 key) { create_key_ = key; }
     [[nodiscard]] std::size_t effects_running() const { return running_.size(); }
+    // The store has not answered yet: effects may start when it does.
+    [[nodiscard]] bool shut() const { return shut_; }
     // The effect no longer runs, or was not started.
     void forget_effect(session::EffectId id);
     // The runner is being destroyed. Waiting commands are dropped unanswered: some of them own this
@@ -207,6 +209,9 @@ private:
     void look_again(Error const& error);
     void drop_memory();
     void drop_lost_effects();
+    [[nodiscard]] bool is_late() const;
+    [[nodiscard]] bool begins_run() const;
+    void read_before_effects();
     void compare();
     void release();
     void forget_cut();
@@ -245,6 +250,8 @@ private:
     void add_files(port::ModelRequest request);
     void send_request(port::ModelRequest request);
 
+    // An answer of a shared store to an append that takes longer may be outdated.
+    static constexpr Duration late_after{1'000};
     static constexpr std::size_t inbox_max = 10'000;
     static constexpr std::size_t append_bytes_max = std::size_t{4} << 20;
     static constexpr std::size_t recent_max = 512;  // plus an eighth, so that few appends trim it
@@ -270,6 +277,7 @@ private:
     // The driver that the append in progress sets; nullopt: it stays the same. This process may get
     // another epoch meanwhile.
     std::optional<Epoch> next_driver_;
+    Duration written_at_{};  // monotonic: when the newest append was given to the writer
     std::vector<Request> inbox_;
     std::size_t checking_ = 0;             // submissions whose values are being checked
     bool abandoned_ = false;               // the runner is gone

@@ -276,6 +276,31 @@ bool Lane::wants_tick(Time now, std::optional<port::Due> const& stored) const {
     return at && *at <= now;
 }
 
+// The answer to an append took so long that the store may have fallen back since it took the
+// append, and another process may have continued the session. The process notices that only later.
+bool Lane::is_late() const {
+    return !services_.nodes.alone() && services_.schedule.monotonic() - written_at_ > late_after;
+}
+
+// Returns true if a tool, or an external agent, is about to start: other effects may be repeated.
+bool Lane::begins_run() const {
+    CHECK(state_);
+    return may_start() && std::ranges::any_of(outstanding(*state_), [this](auto const& one) {
+               auto const& [id, effect] = one;
+               auto const* const ask = std::get_if<AskModel>(&effect.what);
+               bool const is_run =
+                   std::holds_alternative<RunTool>(effect.what) || (ask && ask->program);
+               return is_run && !running_.contains(id);
+           });
+}
+
+// Reads the session again after this turn, before effects start.
+void Lane::read_before_effects() {
+    CHECK(shut_);
+    outdated_ = true;
+    inbox_.push_back({{}, {}, [](Result<Lane const*> const& /*lane*/) {}});
+}
+
 void Lane::forget_state() {
     outdated_ = shut_;
     if (!shut_) drop_memory();

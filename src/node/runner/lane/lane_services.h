@@ -37,6 +37,7 @@ class LaneSchedule {
 public:
     virtual ~LaneSchedule() = default;
     [[nodiscard]] virtual Time now() const = 0;
+    [[nodiscard]] virtual Duration monotonic() const = 0;  // as port::Clock's
     // The runner accepts no more commands and starts no more effects.
     [[nodiscard]] virtual bool draining() const = 0;
     // Calls `work` after `delay`, unless the runner ends first.

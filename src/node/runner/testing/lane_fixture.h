@@ -17,6 +17,7 @@ class TestHost final : public LaneSettings,
                        public LaneObserver {
 public:
     [[nodiscard]] Time now() const override { return clock.now(); }
+    [[nodiscard]] Duration monotonic() const override { return clock.monotonic(); }
     [[nodiscard]] session::Limits const& limits() const override { return allowed; }
     [[nodiscard]] session::TraceRules tracing() const override { return {}; }
     [[nodiscard]] session::MailPolicy mail_policy(std::string const&) const override { return {}; }

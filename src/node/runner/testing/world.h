@@ -96,6 +96,7 @@ public:
         auto work = [this, appends = std::move(appends), done = std::move(done)]() mutable {
             auto results = finish(appends);
             --in_flight;
+            if (auto const once = std::exchange(before_answer, {})) once();
             done(std::move(results));
         };
         if (hold) return held_.push_back(std::move(work));
@@ -150,9 +151,10 @@ public:
     std::unique_ptr<Store> store = opened();
     static constexpr bool shared = Shared;
     bool hold = false;
-    std::function<void()> before_read = {};  // called before each read
-    bool hold_reads = false;                 // answers wait for release_reads()
-    Fault fault = Fault::none;               // of the next commit that completes
+    std::function<void()> before_answer = {};  // called once, after the next commit
+    std::function<void()> before_read = {};    // called before each read
+    bool hold_reads = false;                   // answers wait for release_reads()
+    Fault fault = Fault::none;                 // of the next commit that completes
     Code fault_code = Code::store_unavailable;
     std::vector<std::size_t> commits;  // number of appends in each
     std::vector<port::Append> sent;

@@ -52,5 +52,57 @@ TEST_F(TwoRunners, MemoryForgottenInAnAppend_RunStartsAfterANewLook) {
     EXPECT_EQ(a.effects.ran.size(), 1U);
 }
 
+// The disk falls back after it took the append, and another process could continue the session
+// before the answer comes.
+TEST_F(TwoRunners, LateAnswerToALostAppend_RunIsNotStarted) {
+    begin({});
+    ASSERT_EQ(a.ask(session, prompt()), "applied");
+    a.journal.before_answer = [this, earlier = a.journal.disk->copy()] {
+        a.journal.disk->fall_back(earlier);
+        loop.now += Duration(1'001);
+    };
+    a.effects.reply({plain()});
+    ASSERT_TRUE(a.effects.requests.empty());
+    loop.run();
+    EXPECT_EQ(a.effects.ran.size(), 0U);
+    EXPECT_EQ(a.effects.requests.size(), 1U) << "the model is asked again";
+}
+
+TEST_F(TwoRunners, LateAnswerToAnAppend_RunStartsAfterANewLook) {
+    begin({});
+    ASSERT_EQ(a.ask(session, prompt()), "applied");
+    a.journal.before_answer = [this] {
+        loop.now += Duration(1'001);
+        a.journal.hold_reads = true;
+    };
+    a.effects.reply({plain()});
+    loop.run();
+    EXPECT_EQ(a.effects.ran.size(), 0U);
+    a.journal.release_reads();
+    loop.run();
+    EXPECT_EQ(a.effects.ran.size(), 1U);
+}
+
+// A run whose start is stored and that never begins would be in doubt.
+TEST_F(TwoRunners, LateAnswerDuringADrain_RunStartsBeforeTheEnd) {
+    begin({});
+    ASSERT_EQ(a.ask(session, prompt()), "applied");
+    a.journal.before_answer = [this] {
+        loop.now += Duration(1'001);
+        a.journal.hold_reads = true;
+    };
+    bool drained = false;
+    a.journal.hold = true;
+    a.effects.reply({plain()});
+    loop.run();
+    a.runner->drain([&drained] { drained = true; });
+    a.journal.release();
+    loop.advance(Duration(100));
+    EXPECT_FALSE(drained);
+    a.journal.release_reads();
+    loop.run();
+    EXPECT_EQ(a.effects.ran.size(), 1U);
+}
+
 }  // namespace
 }  // namespace dormouse::runner::testing
