@@ -10,6 +10,7 @@ import tarfile
 import tempfile
 import unittest
 
+import postgres
 from dormouse import Client, Server, environment, main, run
 from stored import STORE
 
@@ -40,18 +41,23 @@ class Directory:
         self.data = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-stored-'))
         self.addCleanup(shutil.rmtree, self.data, True)
         self.data.chmod(0o700)
-        with contextlib.closing(sqlite3.connect(self.data / 'dormouse.db')) as file:
-            file.executescript((RECORDED / self.folder / 'dormouse.sql').read_text())
+        store = self.load((RECORDED / self.folder / 'dormouse.sql').read_text())
         for name in BESIDE:
             (self.data / name).write_bytes((RECORDED / self.folder / name).read_bytes())
             (self.data / name).chmod(0o600)
         key = RECORDED / self.folder / 'key'
         self.key = ('--key-env', 'KEY_OF_DATA') if key.exists() else ()
         self.env = environment(KEY_OF_DATA=key.read_text()) if self.key else environment()
-        self.server = Server(*self.key, directory=self.data, env=self.env, start=False)
+        self.server = Server(*store, *self.key, directory=self.data, env=self.env, start=False)
         self.addCleanup(self.server.clean)
         self.server.ahead = round(self.recorded['now'] - self.server.time() + 60)
         self.assertGreater(self.server.ahead, 0, 'the clock has reached the recorded time')
+
+    def load(self, sql):
+        """Makes the recorded database; returns what a server needs to use it."""
+        with contextlib.closing(sqlite3.connect(self.data / 'dormouse.db')) as file:
+            file.executescript(sql)
+        return ()
 
     def call_of(self, name):
         return self.server.open_calls(self.made[name])[0]
@@ -88,6 +94,10 @@ class Directory:
         shown = json.dumps(self.server.messages(self.made['large']))
         self.assertIn(self.recorded['large'], shown)
 
+
+class SqliteDirectory(Directory):
+    """What commands do with the file of an earlier release."""
+
     def test_verify_changes_nothing_and_later_finds_nothing(self):
         file = self.data / 'dormouse.db'
         before = file.read_bytes()
@@ -116,19 +126,23 @@ class Directory:
                         self.assertIn(session['id'], done.stdout)
 
 
-class Format20(Directory, unittest.TestCase):
+class Format20(SqliteDirectory, unittest.TestCase):
     folder = 'format-20'
 
 
-class Format21(Directory, unittest.TestCase):
+class Format21(SqliteDirectory, unittest.TestCase):
     folder = 'format-21'
 
 
-class Format23(Directory, unittest.TestCase):
+class Format22(SqliteDirectory, unittest.TestCase):
+    folder = 'format-22'
+
+
+class Format23(SqliteDirectory, unittest.TestCase):
     folder = 'format-23'
 
 
-class Format23Encrypted(Directory, unittest.TestCase):
+class Format23Encrypted(SqliteDirectory, unittest.TestCase):
     folder = 'format-23-encrypted'
 
     def test_key_is_needed(self):
@@ -137,6 +151,34 @@ class Format23Encrypted(Directory, unittest.TestCase):
         done = run('export', '--data', self.data)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn('key', done.stderr)
+
+
+class Postgres11(Directory, unittest.TestCase):
+    """A dump by pg_dump of the schema that an earlier release wrote, in another cluster."""
+
+    folder = 'postgres-11'
+
+    def load(self, sql):
+        cluster = postgres.cluster()
+        cluster.run('DROP SCHEMA IF EXISTS recorded CASCADE', sql)
+        return '--store', cluster.url(schema='recorded'), '--relaxed'
+
+    def test_every_session_continues(self):
+        """A copy in another database starts nothing until it is released."""
+        self.server.start()
+        self.assertTrue(self.server.get('/api/doctor')['held'])
+        released = run('--server', f'http://127.0.0.1:{self.server.port}', 'release',
+                       env=environment(DORMOUSE_TOKEN=self.server.token))
+        self.assertEqual(released.returncode, 0, released.stderr)
+        self.server.term()
+        super().test_every_session_continues()
+
+    def test_start_upgrades_the_tables(self):
+        self.server.start()
+        self.server.term()
+        [row] = self.server.select("SELECT value FROM meta WHERE name = 'format'")
+        self.assertGreater(row['value'], 11)
+        self.server.verify()
 
 
 @unittest.skipIf(STORE != 'sqlite', 'the backup holds a SQLite file')

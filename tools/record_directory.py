@@ -4,16 +4,18 @@ tests/stored_directories.py.
 
 usage: tools/record_directory.py BINARY FOLDER [files]
 
-BINARY is the program of that release. FOLDER gets dormouse.sql (the database as SQL), the files
-beside it, and answers.json. The server's clock is ten years ahead, so that tests of the next years
-can continue from there. With a key in DORMOUSE_TEST_KEY it is an encrypted one, whose key is stored
-beside it. With `files` FOLDER gets an export, an archive and a backup instead, and files.json.
+BINARY is the program of that release. FOLDER gets dormouse.sql (the database as SQL; with
+DORMOUSE_TEST_STORE=postgres of pg_dump), the files beside it, and answers.json. The server's clock
+is ten years ahead, so that tests of the next years can continue from there. With a key in
+DORMOUSE_TEST_KEY it is an encrypted one, whose key is stored beside it. With `files` FOLDER gets an
+export, an archive and a backup instead, and files.json.
 """
 import contextlib
 import json
 import os
 import pathlib
 import sqlite3
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -72,6 +74,20 @@ def dump(source, target):
         target.write_text('\n'.join([*file.iterdump(), *numbers]) + '\n')
 
 
+def dump_schema(server, target):
+    """Writes the schema of a server on PostgreSQL as SQL that any role can load."""
+    import postgres
+    schema = server.store.split('?schema=')[1]
+    done = subprocess.run(
+        [postgres.programs() / 'pg_dump', '--no-owner', '--no-privileges', '--inserts',
+         '--rows-per-insert=100', '--schema', schema, postgres.cluster().url()],
+        check=True, capture_output=True, text=True)
+    # psql before PostgreSQL's updates of 2025 has no \restrict.
+    lines = [line for line in done.stdout.splitlines()
+             if line and not line.startswith(('--', '\\restrict', '\\unrestrict'))]
+    target.write_text('\n'.join(lines).replace(schema, 'recorded') + '\n')
+
+
 def record_files(folder):
     """Writes what commands make of two sessions, of which one is completed."""
     from dormouse import Server, run
@@ -125,7 +141,10 @@ def main(binary, folder, what=''):
         recorded = {'now': round(server.time()), 'sessions': made, 'reader': reader,
                     'large': LARGE}
         server.term()
-        dump(f'{server.directory}/dormouse.db', folder / 'dormouse.sql')
+        if server.store:
+            dump_schema(server, folder / 'dormouse.sql')
+        else:
+            dump(f'{server.directory}/dormouse.db', folder / 'dormouse.sql')
         for name in BESIDE:
             (folder / name).write_bytes(pathlib.Path(server.directory, name).read_bytes())
         lines = [f'{json.dumps(path)}: {json.dumps(answer)}' for path, answer in answers.items()]
