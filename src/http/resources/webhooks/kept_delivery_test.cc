@@ -148,6 +148,34 @@ TEST_F(KeptDelivery, CallForADecision_LeavesItToALaterCall) {
     EXPECT_TRUE(api.webhooks().keeps(key));
 }
 
+// The delivery is offered while the session is being deleted.
+TEST_F(KeptDelivery, SessionDeletedDuringTheOffer_LaterCallTakesIt) {
+    EXPECT_EQ(keep(), "kept");
+    observer.on_append = {};
+    SessionId const session = waiting_for_it();
+    report_to(api, observer);
+    journal.hold = true;
+    std::vector<std::string> answers;
+    auto const send = [&](session::Command::Body body) {
+        runner->command(
+            session, std::move(body), ann(), [&](Result<session::Answer> const& answer) {
+                answers.push_back(answer ? "applied" : std::string(info(answer.error().code).text));
+            });
+        loop.run();
+    };
+    send(prompt("later"));
+    ASSERT_EQ(journal.held(), 1u) << "the append before the deletion";
+    api.missed_appends();
+    loop.run();
+    send(session::Delete{});
+    journal.hold = false;
+    journal.release();
+    loop.run();
+    EXPECT_EQ(answers, (std::vector<std::string>{"applied", "applied"}));
+    EXPECT_TRUE(api.webhooks().keeps(key));
+    EXPECT_FALSE(waits(waiting_for_it()));
+}
+
 // The handler found no call; the call paused before the delivery was written.
 TEST_F(KeptDelivery, CallPausedDuringTheWrite_TakesIt) {
     SessionId const session = calling();

@@ -312,6 +312,16 @@ void Webhooks::offer_again(Bits128 const& key) {
     }));
 }
 
+namespace {
+
+// The session was deleted before it received the delivery.
+bool is_call_gone(Result<Answer> const& answer) {
+    return !answer &&
+           (answer.error().code == Code::not_found || answer.error().code == Code::session_gone);
+}
+
+}  // namespace
+
 void Webhooks::offer_to(port::KeptRow const& row, Submit what, PendingId const& place) {
     auto submit = [this, key = row.delivery.key, command = std::move(what), place,
                    by = Actor{ActorType::webhook, row.source}](
@@ -321,7 +331,7 @@ void Webhooks::offer_to(port::KeptRow const& row, Submit what, PendingId const& 
         auto const& calls = (*lane)->state().calls;
         auto const at = calls.find(place.call);
         bool const waits = at != calls.end() && at->second.pending.generation == place.generation;
-        if (!waits) return;
+        if (!waits) return offer_again(key);
         Call const* const call = &at->second;
         command.pending = call->pending;
         services_.runner.command(
@@ -329,6 +339,7 @@ void Webhooks::offer_to(port::KeptRow const& row, Submit what, PendingId const& 
             scope_.guard([this, key, pending = call->pending](Result<Answer> answer) {
                 bool const later = !answer && info(answer.error().code).next == Next::retry;
                 if (later) return read_again_later(key);
+                if (is_call_gone(answer)) return offer_again(key);
                 // A delivery that does not fit this call stays: it may fit a later one.
                 bool const misfit = !answer && (info(answer.error().code).http == 422 ||
                                                 answer.error().code == Code::not_an_answerer);
