@@ -21,7 +21,8 @@ public:
     }
 };
 
-using KeepingJournal = runner::testing::TestJournal<store::MemoryStore, store::MemoryDisk>;
+// Other processes use the store, too.
+using KeepingJournal = runner::testing::TestJournal<store::MemoryStore, store::MemoryDisk, true>;
 
 class KeptDelivery : public runner::testing::RunnerTestOn<KeepingJournal> {
 protected:
@@ -148,30 +149,24 @@ TEST_F(KeptDelivery, CallForADecision_LeavesItToALaterCall) {
     EXPECT_TRUE(api.webhooks().keeps(key));
 }
 
-// The delivery is offered while the session is being deleted.
+// The session is deleted while the lane reads the store for the offer.
 TEST_F(KeptDelivery, SessionDeletedDuringTheOffer_LaterCallTakesIt) {
     EXPECT_EQ(keep(), "kept");
     observer.on_append = {};
-    SessionId const session = waiting_for_it();
+    SessionId const approval = asked_under_it(session::PauseReason::approval);
     report_to(api, observer);
-    journal.hold = true;
-    std::vector<std::string> answers;
-    auto const send = [&](session::Command::Body body) {
-        runner->command(
-            session, std::move(body), ann(), [&](Result<session::Answer> const& answer) {
-                answers.push_back(answer ? "applied" : std::string(info(answer.error().code).text));
-            });
-        loop.run();
-    };
-    send(prompt("later"));
-    ASSERT_EQ(journal.held(), 1u) << "the append before the deletion";
+    // Before it the delivery is read and its call is found.
+    constexpr int read_of_the_lane = 4;
+    int reads = 0;
+    journal.before_read = [&] { journal.hold_reads = ++reads == read_of_the_lane; };
     api.missed_appends();
     loop.run();
-    send(session::Delete{});
-    journal.hold = false;
-    journal.release();
+    ASSERT_EQ(reads, read_of_the_lane);
+    journal.before_read = {};
+    journal.hold_reads = false;  // the held read stays held
+    EXPECT_EQ(ask(approval, session::Delete{}), "applied");
+    journal.release_reads();
     loop.run();
-    EXPECT_EQ(answers, (std::vector<std::string>{"applied", "applied"}));
     EXPECT_TRUE(api.webhooks().keeps(key));
     EXPECT_FALSE(waits(waiting_for_it()));
 }

@@ -314,7 +314,7 @@ void Webhooks::offer_again(Bits128 const& key) {
 
 namespace {
 
-// The session was deleted before it received the delivery.
+// Returns true if the session was deleted before it received the delivery.
 bool is_call_gone(Result<Answer> const& answer) {
     return !answer &&
            (answer.error().code == Code::not_found || answer.error().code == Code::session_gone);

@@ -250,7 +250,7 @@ private:
     void add_files(port::ModelRequest request);
     void send_request(port::ModelRequest request);
 
-    // An answer of a shared store to an append that takes longer may be outdated.
+    // After a longer append to a shared store, the session is read again before a run starts.
     static constexpr Duration late_after{1'000};
     static constexpr std::size_t inbox_max = 10'000;
     static constexpr std::size_t append_bytes_max = std::size_t{4} << 20;

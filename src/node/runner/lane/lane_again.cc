@@ -276,13 +276,13 @@ bool Lane::wants_tick(Time now, std::optional<port::Due> const& stored) const {
     return at && *at <= now;
 }
 
-// The answer to an append took so long that the store may have fallen back since it took the
-// append, and another process may have continued the session. The process notices that only later.
+// Returns true if the store may have lost the append since it stored it (a standby was promoted),
+// and another process may have continued the session: the answer took over late_after.
 bool Lane::is_late() const {
     return !services_.nodes.alone() && services_.schedule.monotonic() - written_at_ > late_after;
 }
 
-// Returns true if a tool, or an external agent, is about to start: other effects may be repeated.
+// Returns true if a tool or an external agent is about to start. Other effects may run twice.
 bool Lane::begins_run() const {
     CHECK(state_);
     return may_start() && std::ranges::any_of(outstanding(*state_), [this](auto const& one) {

@@ -9,7 +9,7 @@ using namespace session;
 using namespace session::testing;
 
 // A drives the session under its former epoch, which is not gone yet.
-TEST_F(TwoRunners, NewEpochDuringALookUp_NothingIsAdopted) {
+TEST_F(TwoRunners, NewEpochDuringALookup_NothingIsAdopted) {
     begin({with_policy(plain(), CrashPolicy::never)});
     int reads = 0;
     a.journal.before_read = [&] { a.journal.hold_reads = ++reads == 2; };
@@ -33,7 +33,7 @@ TEST_F(TwoRunners, NewEpochDuringALookUp_NothingIsAdopted) {
 }
 
 // The append may be one of a history that is lost.
-TEST_F(TwoRunners, MemoryForgottenInAnAppend_RunStartsAfterANewLook) {
+TEST_F(TwoRunners, MemoryForgottenInAnAppend_RunStartsAfterANewRead) {
     begin({});
     ASSERT_EQ(a.ask(session, prompt()), "applied");
     a.journal.hold = true;
@@ -68,7 +68,7 @@ TEST_F(TwoRunners, LateAnswerToALostAppend_RunIsNotStarted) {
     EXPECT_EQ(a.effects.requests.size(), 1U) << "the model is asked again";
 }
 
-TEST_F(TwoRunners, LateAnswerToAnAppend_RunStartsAfterANewLook) {
+TEST_F(TwoRunners, LateAnswerToAnAppend_RunStartsAfterANewRead) {
     begin({});
     ASSERT_EQ(a.ask(session, prompt()), "applied");
     a.journal.before_answer = [this] {
