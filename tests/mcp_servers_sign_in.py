@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import pathlib
 import stat
 import urllib.parse
 
@@ -24,6 +25,7 @@ class Issuer(Peer):
         self.clients, self.codes = {}, {}
         self.refresh, self.scope, self.needed = None, '', 'read'
         self.names_itself = True
+        self.tokens_seen = set()
 
     def sign_in(self, location):
         """What a person's browser does there; the query with which it comes back."""
@@ -57,6 +59,9 @@ class SignInHandler(Handler):
         peer = self.server
         form = dict(urllib.parse.parse_qsl(body.decode()))
         peer.grants.append(form)
+        if basic := self.headers['Authorization']:
+            pair = base64.b64decode(basic.removeprefix('Basic ')).decode()
+            form['client_id'], form['client_secret'] = pair.split(':')
         if form['grant_type'] == 'refresh_token':
             if form['refresh_token'] != peer.refresh:
                 return self.answer(400, {'error': 'invalid_grant'})
@@ -75,6 +80,7 @@ class SignInHandler(Handler):
 
     def mcp(self, body):
         peer = self.server
+        peer.tokens_seen.add(self.headers['Authorization'])
         valid = peer.token and self.headers['Authorization'] == f'Bearer {peer.token}'
         call = json.loads(body).get('method') == 'tools/call'
         if valid and call and peer.needed not in peer.scope.split():
@@ -174,6 +180,52 @@ class SignIn(mcp_servers.Servers):
         self.call('look')
         self.server.decide(self.waiting(), False)
         self.assertIn('nobody has signed in', self.outcome())
+
+    def test_token_is_sent_to_the_address_it_was_given_for_only(self):
+        self.sign_in()
+        wait_for(lambda: self.state() == ('ready', 'good'), 20, 'the state')
+        other = Issuer()
+        self.start_peer(other)
+        self.change(f'url = "{self.peer.url}/mcp"', f'url = "{other.url}/mcp"')
+        self.server.restart()
+        wait_for(lambda: self.state() == ('failing', 'needed'), 20, 'the state')
+        self.assertEqual(other.tokens_seen, {None})
+        self.change(f'url = "{other.url}/mcp"', f'url = "{self.peer.url}/mcp"')
+        self.assertStatus(self.server.post('/api/reload'), 200)
+        wait_for(lambda: self.state() == ('ready', 'good'), 20, 'the state')
+        self.change(f'url = "{self.peer.url}/mcp"', f'url = "{other.url}/mcp"')
+        self.assertStatus(self.server.post('/api/reload'), 200)
+        wait_for(lambda: self.state() == ('failing', 'needed'), 20, 'the state')
+        self.assertEqual(other.tokens_seen, {None})
+
+    def test_people_who_sign_in_at_the_same_time(self):
+        begun = [self.begin() for _ in range(2)]
+        for location, cookie in begun:
+            _, back = self.peer.sign_in(location)
+            self.assertStatus(self.come_back(cookie, **back), 200)
+        self.assertEqual(len(self.peer.clients), 2)
+        wait_for(lambda: self.state() == ('ready', 'good'), 20, 'the state')
+
+    def test_secret_of_a_configured_client_is_not_stored(self):
+        self.peer.clients['me'] = {}
+        self.change('sign_in = true\n', 'sign_in = true\nclient_id = "me"\n'
+                    f'issuer = "{self.peer.url}"\nclient_secret_env = "HUSH"\n')
+        self.server.environment['HUSH'] = 'hush-hush'
+        self.server.restart()
+        self.logged(f'a person must sign in: open {self.page}')
+        self.assertEqual(self.sign_in()['client_id'], 'me')
+        stored = pathlib.Path(self.server.directory, 'mcp-sign-ins.json')
+        self.assertNotIn('hush-hush', stored.read_text())
+        self.server.restart()
+        wait_for(lambda: self.state() == ('ready', 'good'), 20, 'the state')
+        self.server.advance(3600)
+        self.assertIn('looked with token-2', self.outcome(self.call('look')))
+        self.assertEqual([one['client_secret'] for one in self.peer.grants], ['hush-hush'] * 2)
+
+    def change(self, former, now):
+        path = self.folder / 'dormouse.toml'
+        self.assertIn(former, path.read_text())
+        path.write_text(path.read_text().replace(former, now))
 
     def test_answer_that_does_not_belong_signs_nobody_in(self):
         location, cookie = self.begin()

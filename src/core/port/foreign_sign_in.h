@@ -20,6 +20,7 @@ struct ForeignSignIn {
 // The answer that the browser brought back.
 struct ForeignCode {
     std::string redirect_uri;
+    std::string state;  // of the sign-in that it answers
     std::string code;
     std::string issuer;    // RFC 9207; empty: not named
     std::string verifier;  // of the challenge

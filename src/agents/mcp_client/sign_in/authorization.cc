@@ -95,8 +95,9 @@ std::expected<Authorizer, std::string> read_authorizer(json::View metadata,
 
 Json written(Grant const& grant) {
     json::Writer out;
-    out.begin_object().member("issuer", grant.issuer).member("clientID", grant.client_id);
-    out.member("clientSecret", grant.client_secret).member("redirectURI", grant.redirect_uri);
+    out.begin_object().member("resource", grant.resource).member("issuer", grant.issuer);
+    out.member("clientID", grant.client_id).member("redirectURI", grant.redirect_uri);
+    if (!grant.redirect_uri.empty()) out.member("clientSecret", grant.client_secret);
     out.member("scope", grant.scope).member("accessToken", grant.access_token);
     out.member("refreshToken", grant.refresh_token);
     if (grant.ends) out.member("ends", to_ms(*grant.ends));
@@ -104,7 +105,8 @@ Json written(Grant const& grant) {
 }
 
 std::optional<Grant> read_grant(json::View stored) {
-    Grant out{.issuer = stored["issuer"].string_or(""),
+    Grant out{.resource = stored["resource"].string_or(""),
+              .issuer = stored["issuer"].string_or(""),
               .client_id = stored["clientID"].string_or(""),
               .client_secret = stored["clientSecret"].string_or(""),
               .redirect_uri = stored["redirectURI"].string_or(""),

@@ -45,6 +45,7 @@ struct Authorizer {
 
 // The stored result of a person's sign-in. Holds secrets.
 struct Grant {
+    std::string resource;  // the address of the server; no other gets its tokens
     std::string issuer;
     std::string client_id;
     std::string client_secret;  // empty: a public client
@@ -55,6 +56,7 @@ struct Grant {
     std::optional<Time> ends;   // of the access token; nullopt: unknown
     friend bool operator==(Grant const&, Grant const&) = default;
 };
+// Without the secret of a configured client, which stays in the configuration alone.
 [[nodiscard]] Json written(Grant const& grant);
 // nullopt: it is none.
 [[nodiscard]] std::optional<Grant> read_grant(json::View stored);

@@ -57,7 +57,10 @@ TEST(McpAuthorization, Resource_NamesItsIssuer) {
 }
 
 TEST(McpAuthorization, Tokens_KeepTheRefreshTokenUnlessItIsReplaced) {
-    Grant grant{.issuer = authorizer, .client_id = "me", .refresh_token = "r1"};
+    Grant grant{.resource = "https://mcp.example/mcp",
+                .issuer = authorizer,
+                .client_id = "me",
+                .refresh_token = "r1"};
     Time const now = from_ms(1'000);
     ASSERT_TRUE(read_tokens(
         json::View(R"({"access_token":"a1","token_type":"bearer","expires_in":60})"), now, grant));
@@ -73,6 +76,16 @@ TEST(McpAuthorization, Tokens_KeepTheRefreshTokenUnlessItIsReplaced) {
     EXPECT_EQ(refused.error(), "the issuer gave no token: invalid_grant");
     EXPECT_TRUE(is_over(json::View(R"({"error":"invalid_grant"})")));
     EXPECT_FALSE(is_over(json::View(R"({"error":"temporarily_unavailable"})")));
+}
+
+TEST(McpAuthorization, SecretOfAConfiguredClient_IsNotStored) {
+    Grant grant{.resource = "https://mcp.example/mcp",
+                .issuer = authorizer,
+                .client_id = "me",
+                .client_secret = "hush"};
+    EXPECT_EQ(read_grant(json::View(written(grant)))->client_secret, "");
+    grant.redirect_uri = "https://dormouse.example/callback";
+    EXPECT_EQ(read_grant(json::View(written(grant)))->client_secret, "hush");
 }
 
 TEST(McpAuthorization, Scopes_AreJoinedOnce) {

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -9,11 +10,19 @@ namespace dormouse::mcp_client {
 namespace {
 
 constexpr Duration early{30'000};  // before its end a token is not used any more
+// So many people can sign in at the same time; the oldest must begin again then.
+constexpr std::size_t begun_max = 32;
 
 std::string scopes_in(json::View list) {
     std::string out;
     list.elements([&](json::View one) { out = joined_scopes(out, one.string_or("")); });
     return out.size() <= scope_bytes_max ? out : "";
+}
+
+// RFC 9207: an answer of another authorization server is not exchanged.
+bool is_of_another(port::ForeignCode const& code, Authorizer const& at) {
+    bool const missing = at.names_itself && code.issuer.empty();
+    return missing || (!code.issuer.empty() && code.issuer != at.issuer);
 }
 
 }  // namespace
@@ -26,11 +35,22 @@ SignIn::SignIn(ServerSettings const& server, port::HttpClient& client, port::Clo
       changed_(std::move(changed)),
       fetches_(client) {
     CHECK(server_.sign_in.has_value());
+    read_stored();
+}
+
+// A grant serves the address, the issuer and the client that it was given for: after a change of
+// the configuration a person signs in again. Of a grant without an address nobody knows it.
+void SignIn::read_stored() {
     auto const stored = services_.load ? services_.load(server_.name) : std::nullopt;
-    if (stored) grant_ = read_grant(json::View(*stored));
-    bool const other =
-        grant_ && !server_.sign_in->issuer.empty() && grant_->issuer != server_.sign_in->issuer;
-    if (other) grant_.reset();
+    auto grant = stored ? read_grant(json::View(*stored)) : std::nullopt;
+    if (!grant || grant->resource != server_.url) return;
+    OAuthClient const& configured = *server_.sign_in;
+    if (!configured.issuer.empty() && grant->issuer != configured.issuer) return;
+    if (grant->redirect_uri.empty()) {
+        if (grant->client_id != configured.id) return;
+        grant->client_secret = configured.secret;
+    }
+    grant_ = std::move(grant);
 }
 
 std::string SignIn::page() const { return services_.page ? services_.page(server_.name) : ""; }
@@ -39,7 +59,8 @@ std::string SignIn::page() const { return services_.page ? services_.page(server
 port::ForeignSignInState SignIn::state() const {
     using State = port::ForeignSignInState;
     if (needed_) return grant_ && token().empty() ? State::expired : State::needed;
-    return wanted() ? State::good : State::unasked;
+    bool const usable = grant_ && (!token().empty() || !grant_->refresh_token.empty());
+    return usable ? State::good : State::unasked;
 }
 
 std::string SignIn::need() {
@@ -53,10 +74,10 @@ std::string SignIn::token() const {
     return over ? "" : grant_->access_token;
 }
 
-// Without a refresh token the server is asked first: its answer is not expected before the request
-// has begun.
+// Where its issuer is described may be known from a challenge only: after a restart the first
+// request is sent without a token, to be challenged, if the stored one has ended.
 bool SignIn::wanted() const {
-    return grant_ && (!grant_->refresh_token.empty() || !token().empty());
+    return grant_ && (!token().empty() || (!grant_->refresh_token.empty() && !challenge_.empty()));
 }
 
 void SignIn::renew(std::string const& challenge, std::string const& refused, Done done) {
@@ -85,13 +106,14 @@ void SignIn::refresh(Authorizer const& at) {
                       json::View const view(answer->body);
                       if (is_over(view)) {
                           grant_->refresh_token.clear();
-                          services_.save(server_.name, written(*grant_));
+                          keep(*grant_);
                           return renewed(need());
                       }
                       Grant grant = *grant_;
                       auto const read = read_tokens(view, clock_.now(), grant);
                       if (!read) return renewed(read.error());
-                      take(std::move(grant));
+                      keep(grant);
+                      grant_ = std::move(grant);
                       renewed("");
                   });
 }
@@ -99,6 +121,14 @@ void SignIn::refresh(Authorizer const& at) {
 void SignIn::renewed(std::string const& why) {
     renewing_ = false;
     for (Done const& done : std::exchange(waiting_, {})) done(why);
+}
+
+// A connection of the former configuration ends its calls while somebody has signed in at the new
+// address: that grant stays.
+void SignIn::keep(Grant const& grant) const {
+    auto const stored = services_.load ? services_.load(server_.name) : std::nullopt;
+    auto const other = stored ? read_grant(json::View(*stored)) : std::nullopt;
+    if (!other || other->resource == grant.resource) services_.save(server_.name, written(grant));
 }
 
 void SignIn::take(Grant grant) {
@@ -143,7 +173,8 @@ void SignIn::discover_issuer(Json const& resource, Found found) {
 // The configured client, the one that was registered before, or a new one.
 void SignIn::with_client(Authorizer const& at, std::string const& redirect_uri,
                          std::function<void(std::expected<Grant, std::string>)> then) {
-    Grant grant{.issuer = at.issuer,
+    Grant grant{.resource = server_.url,
+                .issuer = at.issuer,
                 .client_id = server_.sign_in->id,
                 .client_secret = server_.sign_in->secret};
     if (!grant.client_id.empty()) return then(std::move(grant));
@@ -181,29 +212,34 @@ void SignIn::begin(port::ForeignSignIn request,
             if (scope.empty()) scope = scope_offered_;
             grant->scope = scope;
             auto url = authorization_url(at, grant->client_id, server_.url, scope, request);
-            begun_ = Begun{at, *std::move(grant)};
+            begun_.push_back({request.state, at, *std::move(grant)});
+            if (begun_.size() > begun_max) begun_.pop_front();
             (*reply)(std::move(url));
         };
         with_client(*at, request.redirect_uri, std::move(go));
     });
 }
 
-// RFC 9207: an answer of another authorization server is not exchanged.
-std::string SignIn::wrong_issuer(port::ForeignCode const& code) const {
-    if (!begun_) return "the sign-in was begun before a restart; begin it again";
-    bool const missing = begun_->at.names_itself && code.issuer.empty();
-    bool const other = !code.issuer.empty() && code.issuer != begun_->at.issuer;
-    return missing || other ? "the answer is of another authorization server" : "";
+std::optional<SignIn::Begun> SignIn::taken(std::string const& state) {
+    auto const at = std::ranges::find(begun_, state, &Begun::state);
+    if (at == begun_.end()) return std::nullopt;
+    auto out = std::move(*at);
+    begun_.erase(at);
+    return out;
 }
 
 void SignIn::finish(port::ForeignCode const& code,
                     port::Fn<void(std::expected<void, std::string>)> done) {
-    if (auto wrong = wrong_issuer(code); !wrong.empty())
-        return done(std::unexpected(std::move(wrong)));
+    auto const begun = taken(code.state);
+    if (!begun)
+        return done(std::unexpected(
+            "the sign-in was begun before a restart, or many were begun since; begin it again"));
+    if (is_of_another(code, begun->at))
+        return done(std::unexpected("the answer is of another authorization server"));
     auto const reply = std::make_shared<decltype(done)>(std::move(done));
-    fetches_.send(code_request(begun_->at, begun_->grant, server_.url, code.redirect_uri, code.code,
+    fetches_.send(code_request(begun->at, begun->grant, server_.url, code.redirect_uri, code.code,
                                code.verifier),
-                  [this, grant = begun_->grant,
+                  [this, grant = begun->grant,
                    reply](std::expected<Fetches::Answer, std::string> const& answer) mutable {
                       if (!answer) return (*reply)(std::unexpected(answer.error()));
                       auto const read = read_tokens(json::View(answer->body), clock_.now(), grant);

@@ -8,6 +8,7 @@
 #include "mcp_client/sign_in/token_source.h"
 #include "port/foreign_sign_in.h"
 
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -48,8 +49,8 @@ public:
 
 private:
     using Found = std::function<void(std::expected<Authorizer, std::string>)>;
-    // The sign-in that began last.
     struct Begun {
+        std::string state;
         Authorizer at;
         Grant grant;  // with the client, without tokens
     };
@@ -58,18 +59,20 @@ private:
     void discover_issuer(Json const& resource, Found found);
     void with_client(Authorizer const& at, std::string const& redirect_uri,
                      std::function<void(std::expected<Grant, std::string>)> then);
-    [[nodiscard]] std::string wrong_issuer(port::ForeignCode const& code) const;
+    void read_stored();
+    [[nodiscard]] std::optional<Begun> taken(std::string const& state);
     void refresh(Authorizer const& at);
     void renewed(std::string const& why);
     [[nodiscard]] std::string need();
     void take(Grant grant);
+    void keep(Grant const& grant) const;
 
     ServerSettings const& server_;
     port::Clock const& clock_;
     SignInServices services_;
     std::function<void()> changed_;
     std::optional<Grant> grant_;
-    std::optional<Begun> begun_;
+    std::deque<Begun> begun_;    // oldest first, `begun_max` at most
     std::string challenge_;      // the newest that named the metadata
     std::string scope_wanted_;   // by challenges
     std::string scope_offered_;  // by the metadata of the resource

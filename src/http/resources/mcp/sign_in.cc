@@ -78,6 +78,7 @@ void continue_calls(mcp::ApiPtr const& api, std::string const& server, std::stri
 void exchange_code(Api& api, ExchangePtr const& x, oidc::Flow const& flow) {
     auto const& server = x->params[0];
     port::ForeignCode code{.redirect_uri = mcp_redirect_uri(api, server),
+                           .state = flow.state,
                            .code = parameter_of(x, "code"),
                            .issuer = parameter_of(x, "iss"),
                            .verifier = flow.verifier};
