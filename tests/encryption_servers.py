@@ -2,10 +2,15 @@
 """Encryption of what several servers keep in PostgreSQL: keys that all must have, and a key that is
 changed while they work."""
 import json
+import pathlib
 import subprocess
+import tempfile
+import threading
+import urllib.parse
 
-from dormouse import BINARY, environment, lasts, main, run
+from dormouse import BINARY, environment, lasts, main, run, wait_for
 from encryption import KEY_A, KEY_B, LONG, MARK
+from mcp_servers_sign_in import Issuer
 from store_postgres import Database
 
 
@@ -28,6 +33,46 @@ class OnPostgres(Database):
         a.kill()
         self.assertEqual(b.prompt(session, 'hello').status, 200)
         b.finish()
+
+    def test_sign_in_to_an_mcp_server_is_encrypted(self):
+        peer = Issuer()
+        threading.Thread(target=peer.serve_forever, daemon=True).start()
+        self.addCleanup(peer.server_close)
+        self.addCleanup(peer.shutdown)
+        folder = tempfile.TemporaryDirectory(prefix='dormouse-config-')
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name, 'dormouse.toml')
+        path.write_text(f'[[mcp]]\nname = "s"\nurl = "{peer.url}/mcp"\nsign_in = true\n')
+
+        def wait_for_good(server):
+            wait_for(lambda: server.get('/api/doctor')['mcpServers'][0]['signIn'] == 'good', 20,
+                     'the sign-in')
+
+        def stored():
+            return str(self.sql("SELECT encode(value, 'escape') FROM settings"
+                                " WHERE name LIKE 'mcp-sign-in:%'"))
+
+        server = self.server('--config', str(path))
+        wait_for(lambda: server.get('/api/doctor')['signIns'], 20, 'the refusal')
+        sent = server.get('/mcp-sign-in/s')
+        _, back = peer.sign_in(sent.headers['Location'])
+        cookie = sent.headers['Set-Cookie'].split(';')[0]
+        path_back = '/mcp-sign-in/s/callback?' + urllib.parse.urlencode(back)
+        self.assertEqual(server.get(path_back, Cookie=cookie).status, 200)
+        wait_for_good(server)
+        server.finish()
+        self.assertIn('refresh-1', stored())
+        self.rekey(KEY_A)
+        self.assertNotIn('refresh-1', stored())
+        server = self.server('--config', str(path), '--key-env', 'KEY', env={'KEY': KEY_A})
+        wait_for_good(server)
+        server.advance(3600)
+        server.restart()
+        wait_for(lambda: len(peer.grants) == 2, 20, 'the renewal')
+        wait_for_good(server)
+        self.assertEqual(peer.grants[1]['refresh_token'], 'refresh-1')
+        self.assertNotIn('refresh-2', stored())
+        server.finish()
 
     def plain(self):
         """A server without a key that has ended, and what its session has."""

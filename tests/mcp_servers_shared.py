@@ -4,8 +4,10 @@ MCP server, and what lives there (a task, a question) is asked, answered and can
 whichever server a person uses."""
 import json
 import os
+import urllib.parse
 
 import mcp_servers
+import mcp_servers_sign_in
 import postgres
 from dormouse import Server, main, wait_for
 
@@ -16,9 +18,12 @@ class Shared(mcp_servers.Servers):
     """Two servers; what lives on an MCP server is that of A."""
 
     def serve_both(self, how='well', **more):
+        self.serve_both_with(self.program(how, **more))
+
+    def serve_both_with(self, servers, first=''):
         store = postgres.cluster().url(schema='t_' + os.urandom(6).hex())
         path = self.folder / 'dormouse.toml'
-        path.write_text('[server]\ndemo = false\n' + mcp_servers.AGENT + self.program(how, **more))
+        path.write_text(f'[server]\ndemo = false\n{first}' + mcp_servers.AGENT + servers)
         start = ('--config', str(path), '--store', store, '--relaxed')
         self.server = Server(*start)
         self.addCleanup(self.server.clean)
@@ -136,6 +141,81 @@ class Questions(Shared):
         call = self.ask()
         self.assertStatus(self.other.delete(f'/api/sessions/{call["sessionID"]}'), 204)
         wait_for(lambda: 'answered {"action": "cancel"}' in self.log(), 20, 'the answer')
+
+
+class SignIns(Shared):
+    """A person's sign-in to an MCP server, with two servers behind one address."""
+
+    def setUp(self):
+        super().setUp()
+        self.peer = mcp_servers_sign_in.Issuer()
+        self.start_peer(self.peer)
+        self.serve_both_with(f'[[mcp]]\nname = "s"\nurl = "{self.peer.url}/mcp"\n'
+                             'sign_in = true\nscopes = ["read"]\n',
+                             'public_url = "https://dormouse.example"\n')
+        for server in (self.server, self.other):
+            self.wait_for_state(server, 'failing', 'needed')
+
+    def wait_for_state(self, server, *state):
+        def now():
+            found, = server.get('/api/doctor')['mcpServers']
+            return (found['state'], found['signIn']) == state
+        wait_for(now, 20, f'{state}')
+
+    def sign_in(self, begin, end):
+        sent = begin.get('/mcp-sign-in/s')
+        self.assertStatus(sent, 303)
+        query, back = self.peer.sign_in(sent.headers['Location'])
+        cookie = sent.headers['Set-Cookie'].split(';')[0]
+        path = '/mcp-sign-in/s/callback?' + urllib.parse.urlencode(back)
+        self.assertStatus(end.get(path, Cookie=cookie), 200)
+        return query
+
+    def looked(self, server):
+        """The answer of the tool at this server, which drives the sessions that it creates."""
+        session = server.create(agent='ops')['id']
+        made = server.post(f'/api/sessions/{session}/calls',
+                           {'tool': 'mcp:s:look', 'arguments': {}})
+        self.assertStatus(made, 202)
+        wait_for(lambda: self.told(server, session), 40, 'the outcome')
+        return self.told(server, session)
+
+    def test_sign_in_ends_at_the_other_server_and_counts_on_both(self):
+        self.sign_in(self.server, self.other)
+        for server in (self.server, self.other):
+            self.wait_for_state(server, 'ready', 'good')
+        self.assertEqual(len(self.peer.clients), 1)
+        self.assertIn('looked with token-1', self.looked(self.server))
+        self.assertIn('looked with token-1', self.looked(self.other))
+
+    def test_token_is_renewed_once_for_both(self):
+        self.sign_in(self.other, self.server)
+        for server in (self.server, self.other):
+            self.wait_for_state(server, 'ready', 'good')
+        for expected in ('token-2', 'token-3'):
+            self.peer.token = 'revoked'
+            for server in (self.server, self.other):
+                self.assertIn(f'looked with {expected}', self.looked(server))
+        self.assertEqual([one.get('refresh_token') for one in self.peer.grants],
+                         [None, 'refresh-1', 'refresh-2'])
+
+    def test_call_continues_after_a_sign_in_at_the_other_server(self):
+        self.sign_in(self.other, self.server)
+        for server in (self.server, self.other):
+            self.wait_for_state(server, 'ready', 'good')
+        self.peer.token = self.peer.refresh = 'revoked'
+        session = self.server.create(agent='ops')['id']
+        made = self.server.post(f'/api/sessions/{session}/calls',
+                                {'tool': 'mcp:s:look', 'arguments': {}})
+        self.assertStatus(made, 202)
+        waiting = '/async-tool/pending?project=default&status=waiting'
+        wait_for(lambda: self.server.items(waiting), 20, 'the question')
+        self.sign_in(self.other, self.other)
+        wait_for(lambda: self.told(self.server, session), 40, 'the outcome')
+        self.assertIn(f'looked with {self.peer.token}', self.told(self.server, session))
+        self.assertEqual(self.server.items(waiting), [])
+        self.server.kill()
+        self.assertIn(f'looked with {self.peer.token}', self.looked(self.other))
 
 
 if __name__ == '__main__':

@@ -6,7 +6,6 @@
 #include "app/parts/settings.h"
 #include "app/parts/stores.h"
 #include "app/parts/webhooks.h"
-#include "app/start/grant_file.h"
 #include "app/start/start_checks.h"
 #include "config/effective.h"
 #include "config/read.h"
@@ -39,13 +38,14 @@ Server::Server(ServerServices& services, io::MemoryReserve& reserve, io::Service
       mail_client_(mail_client_of(config_, services.loop)),
       store_warnings_(std::move(opened.warnings)),
       node_(services, std::move(opened), {.runner = runner_options(config_, trace_rules(config_))}),
+      sign_ins_(sign_in_records(secrets)),
       foreign_(
           servers_of(config_),
           {services.processes,
            services.http,
            services.loop,
            services.clock,
-           sign_in_services(data_directory(), [this] { return serving_; }),
+           sign_in_services(),
            {},
            [this] { return node_.nodes.alone() ? 0 : node_.nodes.epoch(); }},
           [this](std::string const& what) {
@@ -109,6 +109,7 @@ int Server::run(int listener) {
     if (auto listens = listen_for_metrics(); !listens) return complain(options_, listens.error());
     io::Signals const signals(services_.loop, [this](int) { stop(0); }, [this] { hang_up(); });
     manager_.watch(services_.loop);
+    follow_sign_ins();
     // Sessions continue when the tools of MCP servers are known, or the servers have failed. A
     // restored copy that holds starts no server.
     node_.held() ? begin() : foreign_.start([this] { begin(); });

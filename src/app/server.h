@@ -18,6 +18,7 @@
 #include "io/process/service_manager.h"
 #include "io/starts.h"
 #include "mcp_client/servers.h"
+#include "mcp_client/sign_in/records.h"
 #include "serve/serving.h"
 
 #include <memory>
@@ -51,6 +52,10 @@ private:
     [[nodiscard]] http::ServerFacts facts() const;
     // The URL at which a program on this machine reaches the server.
     [[nodiscard]] std::string loopback_url() const;
+    [[nodiscard]] std::unique_ptr<mcp_client::Records> sign_in_records(Secrets const& secrets);
+    [[nodiscard]] mcp_client::SignInServices sign_in_services();
+    // Reads the sign-ins at other servers from now on, if there is an MCP server to sign in to.
+    void follow_sign_ins();
     // Links are made from public_url, never from a request's headers.
     [[nodiscard]] webhook::Pump::Options pump_options();
     void report(port::IndexStatus const& index);
@@ -89,6 +94,7 @@ private:
     serve::Serving* serving_ = nullptr;                  // owned by node_
     std::vector<std::string> const store_warnings_;
     runtime::Node node_;
+    std::unique_ptr<mcp_client::Records> const sign_ins_;  // to MCP servers
     mcp_client::Servers foreign_;
     io::Starts starts_;
     Indexes indexes_;

@@ -1,15 +1,21 @@
 #include "app/server.h"
 
 #include "app/parts/assemble.h"
+#include "app/parts/foreign_servers.h"
 #include "app/parts/stores.h"
 #include "app/parts/webhooks.h"
 #include "app/release.h"
+#include "app/start/grant_file.h"
+#include "app/start/shared_records.h"
 #include "base/text/text.h"
 #include "config/effective.h"
 #include "external/validator.h"
+#include "http/resources/mcp/sign_in.h"
 #include "json/json.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 namespace dormouse::app {
@@ -83,6 +89,32 @@ std::string Server::loopback_url() const {
             url.replace(at, any.size(), any == "//[::]:" ? "//[::1]:" : "//127.0.0.1:");
     }
     return url;
+}
+
+std::unique_ptr<mcp_client::Records> Server::sign_in_records(Secrets const& secrets) {
+    auto lost = [this](std::string const& name, std::string const& why) {
+        if (serving_)
+            serving_->log().error("a sign-in to an MCP server was not stored",
+                                  {{"record", name}, {"why", why}});
+    };
+    if (!node_.shared_store) return std::make_unique<GrantFile>(data_directory(), std::move(lost));
+    return std::make_unique<SharedRecords>(
+        SharedRecords::Services{services_.loop, node_.journal, *node_.shared_store},
+        secrets.sign_ins, std::move(lost));
+}
+
+mcp_client::SignInServices Server::sign_in_services() {
+    return {.records = sign_ins_.get(), .page = [this](std::string const& server) {
+                return http::mcp_sign_in_url(serving_ ? serving_->url() : "", server);
+            }};
+}
+
+void Server::follow_sign_ins() {
+    auto const wants = [](mcp_client::ServerSettings const& one) {
+        return one.sign_in.has_value();
+    };
+    if (std::ranges::any_of(servers_of(config_), wants))
+        sign_ins_->follow([this] { foreign_.sign_ins_changed(); });
 }
 
 webhook::Pump::Options Server::pump_options() {

@@ -64,6 +64,7 @@ Result<http::ReloadReport> Server::apply(config::Config const& read) {
     node_.runner.apply(runner_options(config_, trace_rules(config_)));
     serving_->apply(serving_changes(config_));
     archive_.apply(config_);
+    follow_sign_ins();
     for (config::Problem const& warning : config::warnings(config_))
         out.warnings.push_back(config::line_of(config_.file, warning));
     return out;

@@ -45,8 +45,9 @@ Connection::Connection(ServerSettings settings, ConnectionServices services,
     if (settings_.oauth)
         own_tokens_ = std::make_unique<TokenSource>(settings_, services_.http, services_.clock);
     if (settings_.sign_in)
-        sign_in_ = std::make_unique<SignIn>(settings_, services_.http, services_.clock,
-                                            services_.sign_ins, [this] { sign_in_changed(); });
+        sign_in_ =
+            std::make_unique<SignIn>(settings_, services_.http, services_.loop, services_.clock,
+                                     services_.sign_ins, [this] { sign_in_changed(); });
 }
 
 Connection::~Connection() { scope_.end(); }

@@ -200,7 +200,13 @@ void Servers::begin(std::string const& server, port::ForeignSignIn request,
 
 void Servers::finish(std::string const& server, port::ForeignCode code,
                      port::Fn<void(std::expected<void, std::string>)> done) {
-    sign_in_of(server)->finish(code, std::move(done));
+    sign_in_of(server)->finish(std::move(code), std::move(done));
+}
+
+void Servers::sign_ins_changed() {
+    for (auto const* const all : {&connections_, &retired_})
+        for (auto const& connection : *all)
+            if (SignIn* const one = connection->sign_in()) one->on_changed();
 }
 
 void Servers::leave() {

@@ -48,6 +48,8 @@ public:
                port::Fn<void(std::expected<std::string, std::string>)> done) override;
     void finish(std::string const& server, port::ForeignCode code,
                 port::Fn<void(std::expected<void, std::string>)> done) override;
+    // Another process has changed the stored records of sign-ins.
+    void sign_ins_changed();
 
 private:
     agent::StopTool ask_model(std::string const& agent, agent::Question question,

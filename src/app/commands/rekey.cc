@@ -5,11 +5,13 @@
 #include "app/parts/stores.h"
 #include "app/release.h"
 #include "app/start/complain.h"
+#include "app/start/shared_records.h"
 #include "io/clock.h"
 #include "json/json.h"
 #include "runtime/known_keys.h"
 #include "runtime/stores.h"
 #include "store/postgres/postgres_store.h"
+#include "store/sealed/places.h"
 #include "store/sealed/resealer.h"
 #include "store/sealed/sealer.h"
 #include "store/sqlite/compact.h"
@@ -75,9 +77,24 @@ Result<Rekeyed> rekey_directory(cli::RekeyOptions const& options) {
     return Rekeyed{*keys, *contents};
 }
 
+// The values that processes share are few: each is replaced by itself.
+Result<void> seal_values(store::PostgresStore& database, store::Sealer& sealer) {
+    auto const found = database.values(sign_in_values);
+    if (!found) return std::unexpected(found.error());
+    for (port::SharedValue const& one : *found) {
+        if (sealer.is_sealed(one.value)) continue;
+        auto const done = database.exchange(
+            {one.name, sealer.seal(one.value, store::places::value(one.name)), one.mark});
+        if (!done) return std::unexpected(done.error());
+    }
+    return {};
+}
+
 Result<std::uint64_t> seal_database(store::PostgresStore& database, store::Sealer& sealer) {
     if (!sealer.mixed()) return 0;
     if (auto ready = sealer.prepare(); !ready) return std::unexpected(std::move(ready.error()));
+    if (auto sealed = seal_values(database, sealer); !sealed)
+        return std::unexpected(std::move(sealed.error()));
     store::Resealer resealer(sealer);
     auto const contents = database.rewrite(resealer);
     if (!contents) return contents;

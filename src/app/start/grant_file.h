@@ -1,11 +1,9 @@
 #pragma once
-// The grants from sign-ins of people to MCP servers: DIR/mcp-sign-ins.json, mode 0600. Blocks.
+// The records of sign-ins of people to MCP servers: DIR/mcp-sign-ins.json, mode 0600. Blocks.
 
-#include <dormouse/error.h>
 #include <dormouse/json.h>
 
-#include "mcp_client/sign_in/sign_in.h"
-#include "serve/serving.h"
+#include "mcp_client/sign_in/records.h"
 
 #include <functional>
 #include <map>
@@ -14,23 +12,23 @@
 
 namespace dormouse::app {
 
-class GrantFile {
+class GrantFile final : public mcp_client::Records {
 public:
+    // Reports that a record is lost at the next start, and why.
+    using Report = std::function<void(std::string const& name, std::string const& why)>;
     // `directory`: empty: nothing is stored, and sign-ins end with the process.
-    explicit GrantFile(std::string const& directory);
+    GrantFile(std::string const& directory, Report lost);
 
-    [[nodiscard]] std::optional<Json> load(std::string const& server) const;
-    // Returns when it is on the disk.
-    [[nodiscard]] Result<void> save(std::string const& server, Json const& grant);
+    [[nodiscard]] std::optional<Json> load(std::string const& name) const override;
+    void store(std::string const& name, Json const& record, port::Fn<void(bool)> done) override;
+    void refresh(port::Fn<void()> done) override { done(); }
+    void follow(std::function<void()> /*changed*/) override {}  // there is no other process
+    [[nodiscard]] bool shared() const override { return false; }
 
 private:
     std::string file_;
-    std::map<std::string, Json> grants_;  // by server
+    Report lost_;
+    std::map<std::string, Json> records_;
 };
-
-// Where sign-ins to MCP servers are kept, and where people make them. `serving`: null before it is
-// made.
-[[nodiscard]] mcp_client::SignInServices sign_in_services(
-    std::string const& directory, std::function<serve::Serving*()> const& serving);
 
 }  // namespace dormouse::app

@@ -1,5 +1,7 @@
 #include "app/start/secrets.h"
 
+#include "app/start/shared_records.h"
+
 #include "app/parts/stores.h"
 #include "http/access/token_file.h"
 #include "io/clock.h"
@@ -57,11 +59,15 @@ Result<Secrets> load_secrets(std::string const& data, config::Config const& conf
     if (!stored) return std::unexpected(std::move(stored.error()));
     auto devices = opened.store->devices();
     if (!devices) return std::unexpected(std::move(devices.error()));
+    auto sign_ins =
+        opened.shared ? opened.shared->values(sign_in_values) : std::vector<port::SharedValue>();
+    if (!sign_ins) return std::unexpected(std::move(sign_ins.error()));
     return Secrets{.tokens = std::move(*tokens),
                    .stored = *std::move(stored),
                    .capability_key = std::move(*key),
                    .devices = *std::move(devices),
-                   .push = *std::move(push)};
+                   .push = *std::move(push),
+                   .sign_ins = *std::move(sign_ins)};
 }
 
 }  // namespace dormouse::app

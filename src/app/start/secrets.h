@@ -4,6 +4,7 @@
 
 #include "config/config.h"
 #include "http/access/gate.h"
+#include "port/shared_store.h"
 #include "port/store_rows.h"
 #include "runtime/stores.h"
 #include "webhook/kinds/web_push.h"
@@ -20,6 +21,8 @@ struct Secrets {
     std::string capability_key;
     std::vector<port::DeviceRow> devices = {};
     std::optional<webhook::PushSender> push = {};  // nullopt: nothing is sent to devices
+    // The records of sign-ins to MCP servers in a database.
+    std::vector<port::SharedValue> sign_ins = {};
 };
 
 // Reads and creates them in the data directory, which it creates, and in the store. Blocks. Before

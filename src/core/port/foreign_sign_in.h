@@ -11,18 +11,23 @@
 
 namespace dormouse::port {
 
-// A sign-in that begins, and the values that its answer must have.
-struct ForeignSignIn {
-    std::string redirect_uri;
+// The values that the answer to a sign-in must have.
+struct ForeignChallenge {
     std::string state;
     std::string challenge;  // PKCE, S256
 };
-// The answer that the browser brought back.
+// A sign-in that begins.
+struct ForeignSignIn {
+    std::string redirect_uri;
+    // Makes the challenge of a sign-in at this issuer; called once at most, before the reply.
+    Fn<ForeignChallenge(std::string const& issuer)> challenge;
+};
+// The answer that the browser brought back, perhaps to another process than the one that began.
 struct ForeignCode {
     std::string redirect_uri;
-    std::string state;  // of the sign-in that it answers
     std::string code;
     std::string issuer;    // RFC 9207; empty: not named
+    std::string begun_at;  // digest of the issuer that the challenge was made for, in hex
     std::string verifier;  // of the challenge
 };
 

@@ -73,7 +73,27 @@ public:
     [[nodiscard]] virtual std::string failure() const = 0;
 };
 
-class SharedStore : public Channel {
+// A small value that the processes have in common and change.
+struct SharedValue {
+    std::string name;
+    std::string value;  // empty: it is damaged
+    std::string mark;   // of this version
+    friend bool operator==(SharedValue const&, SharedValue const&) = default;
+};
+
+class SharedValues {
+public:
+    virtual ~SharedValues() = default;
+    // Returns the values whose names begin with `prefix`, by name. Called by the writer, or before
+    // any other use.
+    [[nodiscard]] virtual Result<std::vector<SharedValue>> values(std::string const& prefix) = 0;
+    // Replaces the version `mark`; an empty one: adds the value. Returns false and changes nothing
+    // if another version is stored, which may be the one of an earlier call whose answer was lost.
+    // Called by the writer.
+    [[nodiscard]] virtual Result<bool> exchange(SharedValue const& next) = 0;
+};
+
+class SharedStore : public Channel, public SharedValues {
 public:
     // The description of this process in each heartbeat.
     struct Self {

@@ -125,7 +125,7 @@ Api::Api(Services services)
       readiness_(std::make_unique<Readiness>(services_)),
       oidc_(services.oidc ? std::make_unique<OidcSignIn>(*services.oidc) : nullptr),
       mcp_sessions_(std::make_unique<McpSessions>()),
-      mcp_sign_ins_(std::make_unique<McpSignIns>(hex(services.entropy.random()))),
+      mcp_sign_ins_(std::make_unique<McpSignIns>(services.foreign_sign_in_key)),
       mail_(services.loop, services.journal, services.runner),
       cutter_(services.runner, services.loop, services.journal, services.keep,
               [this](SessionId session, runner::CutReport const& cut) { log_cut(session, cut); }),

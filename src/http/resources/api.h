@@ -92,6 +92,8 @@ struct Services {
     bool shared = false;                               // several processes can use the store
     std::shared_ptr<OidcSettings const> oidc = {};     // null: no sign-in with a provider
     port::ForeignSignIns* foreign_sign_ins = nullptr;  // to MCP servers; null: there are none
+    // Signs what browsers keep of these sign-ins: the same at all processes of a store.
+    std::string foreign_sign_in_key = {};
     // The token, link or cookie with this digest in a store that several processes use. Blocks.
     // Empty: no other process makes any.
     std::function<Result<std::optional<port::TokenRow>>(Sha256 const&)> find_token = {};

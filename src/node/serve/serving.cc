@@ -136,6 +136,8 @@ http::Services Serving::services(ServingSettings const& settings) {
             .shared = node_.store->shared(),
             .oidc = oidc_of(settings),
             .foreign_sign_ins = settings.foreign_sign_ins,
+            .foreign_sign_in_key =
+                hex(hmac_sha256(settings.gate.capability_key, "dormouse mcp sign-in 1")),
             .find_token = node_.find_token,
             .indexes = settings.indexes,
             .database = node_.database,

@@ -230,6 +230,16 @@ Result<std::string> PostgresStore::agree(std::string const& name, std::string co
     return writer_->agree(name, proposed);
 }
 
+Result<std::vector<port::SharedValue>> PostgresStore::values(std::string const& prefix) {
+    if (!writer_) return std::unexpected(is_view().error());
+    return writer_->values(prefix);
+}
+
+Result<bool> PostgresStore::exchange(port::SharedValue const& next) {
+    if (!writer_) return std::unexpected(is_view().error());
+    return writer_->exchange(next);
+}
+
 Result<bool> PostgresStore::held() {
     if (!writer_) return std::unexpected(is_view().error());
     auto const set = writer_->is_set(held_setting);

@@ -81,6 +81,8 @@ public:
     [[nodiscard]] Result<Epoch> join() override;
     // Takes the next block of 256 numbers.
     [[nodiscard]] Result<port::NumberBlock> take_numbers() override;
+    [[nodiscard]] Result<std::vector<port::SharedValue>> values(std::string const& prefix) override;
+    [[nodiscard]] Result<bool> exchange(port::SharedValue const& next) override;
     [[nodiscard]] Result<std::string> agree(std::string const& name,
                                             std::string const& proposed) override;
     [[nodiscard]] Result<std::vector<port::OutboxKey>> claim(std::span<port::OutboxKey const> keys,

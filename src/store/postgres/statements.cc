@@ -23,6 +23,12 @@ constexpr auto writes = in_order<Write>({
      "INSERT INTO settings(name, value) VALUES($1, $2) ON CONFLICT(name) DO NOTHING"},
     {Write::agreed, "SELECT value FROM settings WHERE name = $1"},
     {Write::drop_setting, "DELETE FROM settings WHERE name = $1"},
+    {Write::values, "SELECT name, value FROM settings WHERE starts_with(name, $1) ORDER BY name"},
+    {Write::exchange,
+     "WITH changed AS (UPDATE settings SET value = $3 WHERE name = $1 AND value = $2 RETURNING 1),"
+     " added AS (INSERT INTO settings(name, value) SELECT $1, $3 WHERE $2 = ''::bytea"
+     "   ON CONFLICT(name) DO NOTHING RETURNING 1)"
+     "SELECT (SELECT count(*) FROM changed) + (SELECT count(*) FROM added)"},
     {Write::register_keys,
      "UPDATE nodes SET masters = $2"
      " WHERE epoch = (SELECT epoch FROM writers WHERE incarnation = $1)"},

@@ -18,6 +18,8 @@ enum class Write : std::uint8_t {
     propose,
     agreed,
     drop_setting,
+    values,
+    exchange,
     register_keys,
     announce_keys,
     is_copy,

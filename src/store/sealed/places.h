@@ -45,6 +45,7 @@ template <class... Numbers>
     return "kept\n" + std::string(key.begin(), key.end());
 }
 [[nodiscard]] inline std::string rule(std::string const& id) { return "rule\n" + id; }
+[[nodiscard]] inline std::string value(std::string const& name) { return "value\n" + name; }
 [[nodiscard]] inline std::string device(char const* what, std::string const& id) {
     return std::string("device ") + what + '\n' + id;
 }

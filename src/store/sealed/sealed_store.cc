@@ -1,5 +1,7 @@
 #include "store/sealed/sealed_store.h"
 
+#include "store/sealed/places.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -28,7 +30,8 @@ Result<std::vector<Row>> each_opened(Result<std::vector<Row>> read, Open open) {
 // The functions that only a store of several processes has.
 class SealedStore::Shared final : public port::SharedStore {
 public:
-    Shared(port::SharedStore& store, Contents& contents) : store_(store), contents_(contents) {}
+    Shared(port::SharedStore& store, Sealer& sealer, Contents& contents)
+        : store_(store), sealer_(sealer), contents_(contents) {}
 
     Result<port::Beat> beat(Self const& self) override { return store_.beat(self); }
     Result<bool> remove(port::NodeRow const& seen) override { return store_.remove(seen); }
@@ -44,6 +47,19 @@ public:
     Result<port::NumberBlock> take_numbers() override { return store_.take_numbers(); }
     Result<std::string> agree(std::string const& name, std::string const& proposed) override {
         return store_.agree(name, proposed);
+    }
+    Result<std::vector<port::SharedValue>> values(std::string const& prefix) override {
+        auto found = store_.values(prefix);
+        if (found)
+            for (port::SharedValue& one : *found)
+                one.value = sealer_.open(one.mark, places::value(one.name)).value_or("");
+        return found;
+    }
+    Result<bool> exchange(port::SharedValue const& next) override {
+        if (auto ready = sealer_.prepare(); !ready)
+            return std::unexpected(std::move(ready.error()));
+        return store_.exchange(
+            {next.name, sealer_.seal(next.value, places::value(next.name)), next.mark});
     }
     Result<std::vector<port::OutboxKey>> claim(std::span<port::OutboxKey const> keys, Time now,
                                                Time until) override {
@@ -61,6 +77,7 @@ public:
 
 private:
     port::SharedStore& store_;
+    Sealer& sealer_;
     Contents& contents_;
 };
 
@@ -69,7 +86,7 @@ SealedStore::SealedStore(std::shared_ptr<port::Store> store, port::SharedStore* 
     : store_(std::move(store)),
       sealer_(std::move(sealer)),
       contents_(*sealer_),
-      shared_(shared ? std::make_unique<Shared>(*shared, contents_) : nullptr) {}
+      shared_(shared ? std::make_unique<Shared>(*shared, *sealer_, contents_) : nullptr) {}
 
 SealedStore::~SealedStore() = default;
 

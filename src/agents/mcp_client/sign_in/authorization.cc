@@ -101,6 +101,7 @@ Json written(Grant const& grant) {
     out.member("scope", grant.scope).member("accessToken", grant.access_token);
     out.member("refreshToken", grant.refresh_token);
     if (grant.ends) out.member("ends", to_ms(*grant.ends));
+    if (grant.claimed) out.member("claimed", to_ms(*grant.claimed));
     return out.end_object().json();
 }
 
@@ -113,21 +114,24 @@ std::optional<Grant> read_grant(json::View stored) {
               .scope = stored["scope"].string_or(""),
               .access_token = stored["accessToken"].string_or(""),
               .refresh_token = stored["refreshToken"].string_or(""),
-              .ends = {}};
+              .ends = {},
+              .claimed = {}};
     if (auto const ends = stored["ends"].integer()) out.ends = from_ms(*ends);
+    if (auto const claimed = stored["claimed"].integer()) out.claimed = from_ms(*claimed);
     if (out.issuer.empty() || out.client_id.empty()) return std::nullopt;
     return out;
 }
 
 std::string authorization_url(Authorizer const& at, std::string const& client_id,
                               std::string const& resource, std::string const& scope,
-                              port::ForeignSignIn const& request) {
+                              std::string const& redirect_uri,
+                              port::ForeignChallenge const& challenge) {
     std::string query;
     add_field(query, "response_type", "code");
     add_field(query, "client_id", client_id);
-    add_field(query, "redirect_uri", request.redirect_uri);
-    add_field(query, "state", request.state);
-    add_field(query, "code_challenge", request.challenge);
+    add_field(query, "redirect_uri", redirect_uri);
+    add_field(query, "state", challenge.state);
+    add_field(query, "code_challenge", challenge.challenge);
     add_field(query, "code_challenge_method", "S256");
     add_field(query, "resource", resource);
     add_field(query, "scope", scope);

@@ -54,6 +54,8 @@ struct Grant {
     std::string access_token;
     std::string refresh_token;  // empty: when the access token ends, a person signs in again
     std::optional<Time> ends;   // of the access token; nullopt: unknown
+    // A process renews the token: until then no other does. Stored only where processes share it.
+    std::optional<Time> claimed;
     friend bool operator==(Grant const&, Grant const&) = default;
 };
 // Without the secret of a configured client, which stays in the configuration alone.
@@ -63,7 +65,8 @@ struct Grant {
 
 [[nodiscard]] std::string authorization_url(Authorizer const& at, std::string const& client_id,
                                             std::string const& resource, std::string const& scope,
-                                            port::ForeignSignIn const& request);
+                                            std::string const& redirect_uri,
+                                            port::ForeignChallenge const& challenge);
 [[nodiscard]] port::HttpRequest registration_request(Authorizer const& at,
                                                      std::string const& redirect_uri);
 // Sets id and secret. Errors: why the client is not registered.

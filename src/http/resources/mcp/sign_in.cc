@@ -1,5 +1,6 @@
 #include "http/resources/mcp/sign_in.h"
 
+#include "base/crypto/sha256.h"
 #include "base/text/text.h"
 #include "base/url.h"
 #include "http/access/cookies.h"
@@ -8,6 +9,8 @@
 #include "http/resources/mcp/handlers.h"
 #include "http/resources/mcp/own_requests.h"
 #include "port/foreign_sign_in.h"
+
+#include <memory>
 
 // `GET /mcp-sign-in/SERVER` sends the browser to the server's authorization server, which sends it
 // back to `/callback` with a code. A cookie binds the two requests (oidc/flow.h). The person
@@ -20,6 +23,7 @@ constexpr std::string_view mcp_cookie = "dormouse-mcp";
 constexpr std::string_view sign_in_prefix = "/mcp-sign-in/";
 constexpr std::size_t mcp_code_bytes_max = 8'192;
 constexpr std::size_t mcp_error_shown_max = 64;
+constexpr std::size_t issuer_digest_length = 64;
 
 std::string parameter_of(ExchangePtr const& x, std::string_view name) {
     return std::string(x->request.query_value(name).value_or(""));
@@ -75,12 +79,17 @@ void continue_calls(mcp::ApiPtr const& api, std::string const& server, std::stri
     });
 }
 
+// What the cookie remembers: the digest of the issuer, and the server.
+std::string begun_at(std::string const& issuer, std::string const& server) {
+    return hex(sha256(issuer)) + server;
+}
+
 void exchange_code(Api& api, ExchangePtr const& x, oidc::Flow const& flow) {
     auto const& server = x->params[0];
     port::ForeignCode code{.redirect_uri = mcp_redirect_uri(api, server),
-                           .state = flow.state,
                            .code = parameter_of(x, "code"),
                            .issuer = parameter_of(x, "iss"),
+                           .begun_at = flow.next.substr(0, issuer_digest_length),
                            .verifier = flow.verifier};
     if (code.code.empty() || code.code.size() > mcp_code_bytes_max)
         return stop_sign_in(x, Code::bad_value, "The answer has no code",
@@ -111,25 +120,29 @@ void begin_mcp_sign_in(Api& api, ExchangePtr const& x) {
     auto const& server = x->params[0];
     bool const known = services.foreign_sign_ins && services.foreign_sign_ins->knows(server);
     if (!known) return x->fail(not_found());
-    auto const flow =
-        api.mcp_sign_ins().flows.begin(services.entropy.random(), server, services.runner.now());
-    auto go = [x, cookie = flow.cookie](std::expected<std::string, std::string> const& url) {
+    auto const cookie = std::make_shared<std::string>();
+    auto challenge = [&api, server, cookie](std::string const& issuer) {
+        Services& by = api.services();
+        auto const flow = api.mcp_sign_ins().flows.begin(by.entropy.random(),
+                                                         begun_at(issuer, server), by.runner.now());
+        *cookie = flow.cookie;
+        return port::ForeignChallenge{.state = flow.state, .challenge = flow.challenge};
+    };
+    auto go = [x, cookie](std::expected<std::string, std::string> const& url) {
         if (!url)
             return stop_sign_in(x, Code::overloaded, "Nobody can sign in now", url.error() + ".");
         x->responder->reply(
             {303,
              "",
              {{"Location", *url},
-              {"Set-Cookie", set_cookie(x->request, mcp_cookie, cookie, oidc::flow_life)},
+              {"Set-Cookie", set_cookie(x->request, mcp_cookie, *cookie, oidc::flow_life)},
               {"Referrer-Policy", "no-referrer"},
               {"Cache-Control", "no-store"}},
              ""});
     };
-    services.foreign_sign_ins->begin(server,
-                                     {.redirect_uri = mcp_redirect_uri(api, server),
-                                      .state = flow.state,
-                                      .challenge = flow.challenge},
-                                     std::move(go));
+    services.foreign_sign_ins->begin(
+        server, {.redirect_uri = mcp_redirect_uri(api, server), .challenge = std::move(challenge)},
+        std::move(go));
 }
 
 void end_mcp_sign_in(Api& api, ExchangePtr const& x) {
@@ -138,7 +151,9 @@ void end_mcp_sign_in(Api& api, ExchangePtr const& x) {
     if (!known) return x->fail(not_found());
     auto const flow = api.mcp_sign_ins().flows.resume(
         read_cookie(x->request, mcp_cookie), parameter_of(x, "state"), services.runner.now());
-    if (!flow || flow->next != x->params[0])
+    bool const fits = flow && flow->next.size() > issuer_digest_length &&
+                      flow->next.substr(issuer_digest_length) == x->params[0];
+    if (!fits)
         return stop_sign_in(
             x, Code::unauthenticated, "This answer belongs to no sign-in of this browser",
             "A sign-in must be begun in this browser, works once, and ends after ten "

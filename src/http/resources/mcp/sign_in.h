@@ -9,8 +9,8 @@
 
 namespace dormouse::http {
 
-// The part that lives as long as the API. `key`: signs the cookies; sign-ins that were begun under
-// another are begun again.
+// The part that lives as long as the API. `key`: signs the cookies; a sign-in ends at any server
+// with the same one.
 struct McpSignIns {
     explicit McpSignIns(std::string key) : flows(std::move(key)) {}
     oidc::Flows flows;

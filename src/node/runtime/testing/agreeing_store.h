@@ -13,6 +13,11 @@ public:
                                             std::string const& proposed) override {
         return proposed;
     }
+    [[nodiscard]] Result<std::vector<port::SharedValue>> values(
+        std::string const& /*prefix*/) override {
+        return std::vector<port::SharedValue>();
+    }
+    [[nodiscard]] Result<bool> exchange(port::SharedValue const& /*next*/) override { return true; }
     [[nodiscard]] Result<std::vector<port::OutboxKey>> claim(std::span<port::OutboxKey const> keys,
                                                              Time /*now*/,
                                                              Time /*until*/) override {

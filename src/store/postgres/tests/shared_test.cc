@@ -257,6 +257,19 @@ TEST_F(SharedStores, FirstProposal_IsWhatAllUse) {
     EXPECT_EQ(b_->agree("other", std::string("\0x", 2)).value(), std::string("\0x", 2));
 }
 
+TEST_F(SharedStores, Value_IsReplacedByWhoKnowsItsVersion) {
+    EXPECT_TRUE(a_->exchange({"x:1", "one", ""}).value());
+    EXPECT_FALSE(b_->exchange({"x:1", "two", ""}).value()) << "it is there already";
+    auto const first = b_->values("x:").value();
+    ASSERT_EQ(first.size(), 1u);
+    EXPECT_EQ(first[0].value, "one");
+    EXPECT_TRUE(b_->exchange({"x:1", "two", first[0].mark}).value());
+    EXPECT_FALSE(a_->exchange({"x:1", "three", first[0].mark}).value()) << "an older version";
+    EXPECT_EQ(a_->values("x:").value().at(0).value, "two");
+    EXPECT_TRUE(a_->values("x:2").value().empty());
+    EXPECT_FALSE(a_->exchange({"x:2", "lost", "no version"}).value()) << "there is none";
+}
+
 // Two processes find two calls with the reference of one delivery.
 TEST_F(SharedStores, DeliveryForTwoSessionsAtOnce_IsOfOne) {
     for (std::uint64_t i = 1; i <= 40; i += 2) {

@@ -243,6 +243,28 @@ Result<bool> Writer::is_set(std::string const& name) {
     return rows->size() > 0;
 }
 
+Result<std::vector<port::SharedValue>> Writer::values(std::string const& prefix) {
+    Call call{sql(Write::values)};
+    call.parameters.text(prefix);
+    auto const rows = repeatable({&call, 1});
+    if (!rows) return std::unexpected(rows.error());
+    std::vector<port::SharedValue> out;
+    for (int row = 0; row < rows->size(); ++row) {
+        std::string const value(rows->text(row, 1));
+        out.push_back({std::string(rows->text(row, 0)), value, value});
+    }
+    return out;
+}
+
+// Repeated after a lost answer it returns false, as the interface says.
+Result<bool> Writer::exchange(port::SharedValue const& next) {
+    Call call{sql(Write::exchange)};
+    call.parameters.text(next.name).bytes(next.mark).bytes(next.value);
+    auto const rows = repeatable({&call, 1});
+    if (!rows) return std::unexpected(rows.error());
+    return rows->integer(0, 0) == 1;
+}
+
 Result<void> Writer::drop_setting(std::string const& name) {
     Call call{sql(Write::drop_setting)};
     call.parameters.text(name);

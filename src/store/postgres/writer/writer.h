@@ -71,6 +71,8 @@ public:
     // See port::SharedStore.
     [[nodiscard]] Result<std::string> agree(std::string const& name, std::string const& proposed);
     [[nodiscard]] Result<bool> is_set(std::string const& name);
+    [[nodiscard]] Result<std::vector<port::SharedValue>> values(std::string const& prefix);
+    [[nodiscard]] Result<bool> exchange(port::SharedValue const& next);
     [[nodiscard]] Result<void> drop_setting(std::string const& name);
     // Stores the ids of the master keys of the process `node`.
     [[nodiscard]] Result<void> announce_keys(Epoch node, std::string const& masters);
