@@ -31,7 +31,7 @@ TEST(McpAuthorization, Metadata_WithoutPkceOrTls_IsRefused) {
     auto const whole = read(pkce + place);
     ASSERT_TRUE(whole) << whole.error();
     EXPECT_EQ(authorization_url(*whole, "me", "https://mcp.example/mcp", "a b",
-                                {"https://me.example/back", "s", "c"}),
+                                "https://me.example/back", {"s", "c"}),
               "https://id.example/go?x=1&response_type=code&client_id=me&redirect_uri=https%3A%2F%"
               "2Fme.example%2Fback&state=s&code_challenge=c&code_challenge_method=S256&resource="
               "https%3A%2F%2Fmcp.example%2Fmcp&scope=a%20b");
