@@ -104,6 +104,24 @@ class Moved(Archive):
             rows = file.execute('SELECT title, alias, status FROM sessions').fetchall()
         self.assertEqual(rows, [('', '', 'deleted')] * 3)
 
+    @unittest.skipIf(STORE != 'sqlite', 'reads the SQLite files')
+    def test_contents_of_removed_sessions_are_in_no_file(self):
+        secret = 'hunter2-7f3a9c'
+        sessions = [self.server.create(f'hello {secret} ' * times)['id'] for times in (1, 1_000)]
+        for session in sessions:
+            self.server.at_rest(session)
+            for number in range(12):  # snapshots replace former ones
+                self.server.prompt(session, f'{secret} {number}')
+        self.end(sessions[0])
+        self.archives()
+        self.assertTrue(self.gone(sessions[0]))
+        self.assertStatus(self.server.delete(f'/api/sessions/{sessions[1]}'), 204)
+        self.server.term()
+        files = [path for path in pathlib.Path(self.server.directory).rglob('*') if path.is_file()]
+        self.assertEqual([path.name for path in files if secret.encode() in path.read_bytes()], [])
+        self.server.start()
+        self.assertIsNone(self.server.finish())
+
     def test_file_is_an_export_that_zcat_reads(self):
         session = self.completed()
         self.archives()

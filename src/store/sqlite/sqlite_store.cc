@@ -100,7 +100,9 @@ template <class Ask> auto SqliteStore::reading(Ask ask) {
 template <class Work> Result<void> SqliteStore::writing(Work work) {
     if (!writer_) return is_view();
     std::scoped_lock const held(write_lock_);
-    return unless_exhausted([&] { return work(*writer_); });
+    auto done = unless_exhausted([&] { return work(*writer_); });
+    overwrite_later();
+    return done;
 }
 
 SqliteStore::SqliteStore(std::unique_ptr<sqlite::DataDirectory> directory,
@@ -145,7 +147,8 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(std::filesystem::path con
     auto writer = std::make_unique<sqlite::Writer>(
         std::move(*writing), *largest + 1, sqlite::FeedPlace{*fed, options.feed_kept},
         sqlite::AuditPlace{audited->n, audited->hash},
-        owned ? std::optional(directory) : std::nullopt, options.changes, options.rebuilt_max);
+        owned ? std::optional(directory) : std::nullopt, options.changes,
+        sqlite::Writer::Limits{options.rebuilt_max, options.overwrite_after});
     return std::unique_ptr<SqliteStore>(
         new SqliteStore(std::move(owned), std::move(writer), std::move(reader), *epoch));
 }

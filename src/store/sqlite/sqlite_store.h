@@ -11,6 +11,7 @@
 #include "port/divided_store.h"
 #include "port/rewriter.h"
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -44,6 +45,8 @@ struct SqliteOptions {
     // A redaction rebuilds a file of up to this many bytes in its commit. In a larger one a thread
     // of the store overwrites unused space, page by page.
     std::int64_t rebuilt_max = std::int64_t{128} << 20;
+    // How long after other contents were deleted a thread begins to overwrite what they left.
+    std::chrono::milliseconds overwrite_after{60'000};
 };
 
 class SqliteStore final : public port::DividedStore<SqliteStore>,

@@ -85,6 +85,11 @@ constexpr auto writes = in_order<Write>({
     {Write::erase_sent_of, "DELETE FROM sent WHERE no = ?1 AND call = ?2"},
     {Write::overwrite_due,
      "INSERT INTO meta(name, value) VALUES('overwrite', 1) ON CONFLICT(name) DO NOTHING"},
+    {Write::removal_due,
+     "INSERT INTO meta(name, value) VALUES('removed', 1) ON CONFLICT(name) DO NOTHING"},
+    {Write::removal_due_of,
+     "INSERT INTO meta(name, value) SELECT 'removed', 1 FROM sessions WHERE no = ?1 AND status ="
+     " 'deleted' ON CONFLICT(name) DO UPDATE SET value = 1 RETURNING 1"},
     {Write::add_feed, "INSERT INTO feed(n, k, project) VALUES(?1, ?2, ?3)"},
     {Write::trim_feed, "DELETE FROM feed WHERE n <= ?1"},
     {Write::add_post,

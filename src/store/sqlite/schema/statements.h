@@ -51,6 +51,8 @@ enum class Write : std::uint8_t {
     rewrite_frame,
     erase_sent_of,
     overwrite_due,
+    removal_due,
+    removal_due_of,
     add_feed,
     trim_feed,
     add_post,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <random>
 #include <string>
@@ -206,6 +207,117 @@ TEST_F(OverwritingTest, ReaderThatKeepsTheLog_DelaysItOnly) {
     wait_until_done();
     EXPECT_FALSE(store_->removed_contents_remain().value());
     EXPECT_FALSE(directory_.holds("hunter2"));
+}
+
+// Contents that are deleted without a redaction.
+class RemovalTest : public OverwritingTest {
+protected:
+    void open_after(std::chrono::milliseconds overwrite_after,
+                    std::int64_t rebuilt_max = std::int64_t{128} << 20) {
+        auto chosen = options();
+        chosen.rebuilt_max = rebuilt_max;
+        chosen.overwrite_after = overwrite_after;
+        store_ = SqliteStore::open(directory_.path(), chosen).value();
+    }
+    static port::Append deletion() {
+        auto out = append(1, 40);
+        out.erase = true;
+        return out;
+    }
+    [[nodiscard]] bool waits() const {
+        return directory_.text("SELECT count(*) FROM meta WHERE name = 'removed'") == "1";
+    }
+    void expect_nothing_left() const {
+        EXPECT_FALSE(directory_.holds("hunter2"));
+        EXPECT_EQ(directory_.text("PRAGMA integrity_check"), "ok");
+    }
+    static constexpr std::chrono::hours later{1};
+};
+
+TEST_F(RemovalTest, DeletedSession_HasNothingInTheFilesAfterThePass) {
+    open_after(std::chrono::milliseconds(0), 1 << 20);
+    fill();
+    commit(deletion());
+    while (waits()) std::this_thread::yield();
+    expect_nothing_left();
+    EXPECT_FALSE(store_->removed_contents_remain().value()) << "that is about redactions";
+}
+
+TEST_F(RemovalTest, OrderlyEnd_FinishesASmallFile) {
+    open_after(later);
+    fill();
+    commit(deletion());
+    EXPECT_TRUE(waits());
+    EXPECT_TRUE(directory_.holds(secret));
+    store_.reset();
+    expect_nothing_left();
+    EXPECT_FALSE(waits());
+}
+
+TEST_F(RemovalTest, OrderlyEnd_LeavesALargeFileToTheNextOpen) {
+    open_after(later, 1 << 20);
+    fill();
+    commit(deletion());
+    store_.reset();
+    EXPECT_TRUE(waits());
+    open_after(std::chrono::milliseconds(0), 1 << 20);
+    while (waits()) std::this_thread::yield();
+    expect_nothing_left();
+}
+
+TEST_F(RemovalTest, Crash_LeavesItToTheNextOpen) {
+    pid_t const child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        open_after(later);
+        fill();
+        commit(deletion());
+        _exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(directory_.holds("hunter2"));
+    open_after(later);
+    store_.reset();
+    expect_nothing_left();
+}
+
+TEST_F(RemovalTest, RedactionMeanwhile_DoesNotWait) {
+    open_after(later, 1 << 20);
+    fill();
+    auto other = create(3, "acme");
+    other.frame.bytes = std::string("[\"") + secret + "\"]";
+    commit(other);
+    auto gone = append(3, 1);
+    gone.erase = true;
+    commit(gone);
+    commit(redaction());
+    wait_until_done();
+    expect_nothing_left();
+    EXPECT_FALSE(waits()) << "the pass of the redaction covers the deletion";
+}
+
+TEST_F(RemovalTest, FormerTurnsAndMessages_HaveNothingInTheFiles) {
+    open_after(later);
+    fill();
+    auto cut = append(1, 40);
+    cut.base = port::BaseRow{{40, 1, "[]"}, 40, 0, {}, {}};
+    cut.snapshot = port::SnapshotRow{41, 1, "state"};
+    port::OutboxRow sent{{session(1), 41, 0}, "webhook", "x", secret};
+    sent.state = port::OutboxState::delivered;
+    sent.delivered = Time{};
+    cut.posts = {sent};
+    commit(cut);
+    ASSERT_TRUE(store_->drop_delivered(Time{} + std::chrono::hours(1)));
+    store_.reset();
+    expect_nothing_left();
+}
+
+TEST_F(RemovalTest, NothingDeleted_LeavesNothingToDo) {
+    open_after(later);
+    fill();
+    ASSERT_TRUE(store_->drop_delivered(Time{} + std::chrono::hours(1)));
+    EXPECT_FALSE(waits());
 }
 
 }  // namespace

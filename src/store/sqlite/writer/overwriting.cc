@@ -13,7 +13,8 @@ namespace {
 
 using std::chrono::milliseconds, std::chrono::steady_clock;
 
-constexpr int pause = 3;  // times as long as a step, for those who write
+// How many times as long as a step the thread rests, for those who write.
+constexpr int pause = 3, gentle_pause = 9;
 constexpr milliseconds wait_for_memory{1'000};
 
 std::optional<milliseconds> overwrite_step(Writer& writer) {
@@ -28,7 +29,10 @@ std::optional<milliseconds> overwrite_step(Writer& writer) {
 
 // The thread takes no signals: the program's own threads handle them.
 void Overwriting::start() {
-    if (works_) return;
+    if (works_) {
+        if (writer_.is_urgent()) ended_.notify_all();
+        return;
+    }
     works_ = true;
     sigset_t all, before;
     ::sigfillset(&all);
@@ -48,9 +52,11 @@ void Overwriting::run(std::stop_token const& stop) {
         auto const begun = steady_clock::now();
         auto const least = overwrite_step(writer_);
         if (!least) break;
-        auto const took =
-            std::chrono::duration_cast<milliseconds>(steady_clock::now() - begun) * pause;
-        ended_.wait_for(held, stop, std::max(*least, took), [] { return false; });
+        bool const gentle = !writer_.is_urgent();
+        auto const took = std::chrono::duration_cast<milliseconds>(steady_clock::now() - begun) *
+                          (gentle ? gentle_pause : pause);
+        ended_.wait_for(held, stop, std::max(*least, took),
+                        [&] { return gentle && writer_.is_urgent(); });
     }
     works_ = false;
 }

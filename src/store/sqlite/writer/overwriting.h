@@ -1,6 +1,7 @@
 #pragma once
-// The thread that overwrites what redactions have left in the files (Writer::overwrite_some), in
-// steps between which the store writes. It exists while there is something to do.
+// The thread that overwrites what redactions and removals have left in the files
+// (Writer::overwrite_some), in steps between which the store writes. It exists while there is
+// something to do.
 
 #include "store/sqlite/writer/writer.h"
 
@@ -20,7 +21,8 @@ public:
     Overwriting(Overwriting const&) = delete;
     Overwriting& operator=(Overwriting const&) = delete;
 
-    // REQUIRES: the lock is locked.
+    // Also ends the wait before a pass over removals if a redaction has something to do. REQUIRES:
+    // the lock is locked.
     void start();
 
 private:

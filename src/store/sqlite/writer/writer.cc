@@ -59,12 +59,12 @@ private:
 
 Writer::Writer(Connection connection, std::uint64_t next_number, FeedPlace feed, AuditPlace audit,
                std::optional<std::filesystem::path> directory, std::shared_ptr<Changes> changes,
-               std::int64_t rebuilt_max)
+               Limits limits)
     : changes_(std::move(changes)),
       connection_(std::move(connection)),
       room_(directory),
       directory_(std::move(directory)),
-      rebuilt_max_(rebuilt_max),
+      limits_(limits),
       next_number_(next_number),
       feed_(feed),
       audit_(audit) {
@@ -73,10 +73,17 @@ Writer::Writer(Connection connection, std::uint64_t next_number, FeedPlace feed,
     // The process may have ended before the files were overwritten.
     auto const due = connection_.integer("SELECT value FROM meta WHERE name = 'overwrite'");
     if (due && *due != 0) remains_ = Remains::in_file;
+    auto const removed = connection_.integer("SELECT value FROM meta WHERE name = 'removed'");
+    if (removed && *removed != 0) removed_ = std::chrono::steady_clock::now();
     overwrite();
 }
 
 Writer::~Writer() {
+    try {
+        finish_pass();
+    } catch (std::bad_alloc const&) {
+        scrub_.reset();  // the next open continues
+    }
     if (stopped_ || !connection_.run("PRAGMA wal_checkpoint(TRUNCATE)")) return;
     // Then closing the last connection only removes the empty log and its index.
     sqlite3_db_config(connection_.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
@@ -164,12 +171,17 @@ Result<void> Writer::transact(std::function<Result<void>()> const& work) {
 }
 
 Result<void> Writer::drop_delivered(Time until) {
-    return transact([&] { return query(Write::drop_delivered).bind(to_ms(until)).run(); });
+    return transact([&] {
+        auto const done = query(Write::drop_delivered).bind(to_ms(until)).run();
+        return done ? note_removal_if_changed() : done;
+    });
 }
 
 Result<void> Writer::drop_given_up(Time until, std::uint32_t limit) {
     return transact([&] {
-        return query(Write::drop_given_up).bind(to_ms(until)).bind(std::int64_t{limit}).run();
+        auto drop = query(Write::drop_given_up);
+        auto const done = drop.bind(to_ms(until)).bind(std::int64_t{limit}).run();
+        return done ? note_removal_if_changed() : done;
     });
 }
 

@@ -34,12 +34,18 @@ struct AuditPlace {
 
 class Writer {
 public:
+    // See SqliteOptions.
+    struct Limits {
+        std::int64_t rebuilt_max;
+        std::chrono::milliseconds overwrite_after;
+    };
+
     // REQUIRES: `connection` is in WAL mode and of the newest version. `next_number`: see
     // next_number(). `directory`: of the file; nullopt: on a simulated disk. `changes`: may be
-    // null. `rebuilt_max`: see SqliteOptions.
+    // null.
     Writer(Connection connection, std::uint64_t next_number, FeedPlace feed, AuditPlace audit,
            std::optional<std::filesystem::path> directory, std::shared_ptr<Changes> changes,
-           std::int64_t rebuilt_max);
+           Limits limits);
     ~Writer();  // checkpoints, so that one file remains, except after a failed sync
     Writer(Writer const&) = delete;
     Writer& operator=(Writer const&) = delete;
@@ -60,9 +66,11 @@ public:
 
     // Returns true if overwrite_some() has something to do.
     [[nodiscard]] bool has_remains() const;
-    // Overwrites some of what a redaction has left in the files, for about 10 ms. Returns how long
-    // to wait before the next call at least; nullopt: nothing is left to do.
+    // Overwrites some of what redactions and removals have left in the files, for about 10 ms.
+    // Returns how long to wait before the next call at least; nullopt: nothing is left to do.
     [[nodiscard]] std::optional<std::chrono::milliseconds> overwrite_some();
+    // Returns true if overwrite_some() has work of a redaction, which should not wait.
+    [[nodiscard]] bool is_urgent() const { return remains_ != Remains::nowhere && !gentle_; }
 
     // The next three may be called from another thread.
     [[nodiscard]] bool stopped() const {
@@ -120,6 +128,15 @@ private:
     void overwrite();
     [[nodiscard]] Remains rebuild();
     [[nodiscard]] std::chrono::milliseconds overwrite_pages();
+    // Called after contents were deleted, in the same transaction. See writer_removals.cc.
+    [[nodiscard]] Result<void> note_removal();
+    [[nodiscard]] Result<void> note_removal_if_changed();
+    [[nodiscard]] Result<void> note_removal_of_deleted(SessionId session);
+    [[nodiscard]] std::chrono::milliseconds until_pass() const;
+    void begin_pass();
+    void end_pass();
+    void finish_pass();
+    void nothing_remains();
     void overwrite_log();
     void overwrite_log_now();
     // Before each checkpoint: then the log may begin again, and its pages would be missed.
@@ -161,9 +178,14 @@ private:
     Connection connection_;
     Room room_;
     std::optional<std::filesystem::path> const directory_;
-    std::int64_t const rebuilt_max_;
+    Limits const limits_;
     Remains remains_ = Remains::nowhere;
     std::unique_ptr<Scrub> scrub_;  // while contents remain in pages
+    using Moment = std::chrono::steady_clock::time_point;
+    std::optional<Moment> removed_;  // the first removal that no pass has covered
+    bool gentle_ = false;            // the pass is for removals only
+    Moment pass_begun_;
+    Moment::duration last_pass_{0};
     std::atomic<bool> stopped_ = false;
     std::atomic<std::uint64_t> next_number_;
     FeedPlace feed_;             // as committed

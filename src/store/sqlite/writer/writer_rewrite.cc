@@ -20,7 +20,7 @@ namespace dormouse::store::sqlite {
 
 namespace {
 
-using std::chrono::milliseconds;
+using std::chrono::milliseconds, std::chrono::steady_clock;
 
 constexpr milliseconds wait_for_readers{100};
 constexpr milliseconds wait_for_disk{2'000};
@@ -74,6 +74,7 @@ void Writer::overwrite() {
     if (stopped_) return;
     if (remains_ == Remains::in_file) {
         remains_ = rebuild();
+        gentle_ = false;
         std::ignore = connection_.run("PRAGMA secure_delete=OFF");
         if (remains_ == Remains::in_log) overwrite_log();
     } else if (remains_ == Remains::in_log) {
@@ -86,22 +87,32 @@ Writer::Remains Writer::rebuild() {
     auto const bytes = connection_.integer(
         "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()");
     if (!bytes) return Remains::nowhere;  // the next open tries again
-    if (*bytes > rebuilt_max_ && directory_) {
+    if (*bytes > limits_.rebuilt_max && directory_) {
         if (scrub_) scrub_->repeat();
+        pass_begun_ = steady_clock::now();
         return Remains::in_pages;
     }
-    if (connection_.run("VACUUM")) return Remains::in_log;
+    if (connection_.run("VACUUM")) {
+        end_pass();
+        return Remains::in_log;
+    }
     if (failed_sync(connection_)) stopped_ = true;
     return Remains::nowhere;
 }
 
-bool Writer::has_remains() const { return remains_ != Remains::nowhere && !stopped_; }
+bool Writer::has_remains() const { return (remains_ != Remains::nowhere || removed_) && !stopped_; }
 
 std::optional<milliseconds> Writer::overwrite_some() {
     if (!has_remains()) return std::nullopt;
+    if (remains_ == Remains::nowhere) {
+        auto const wait = until_pass();
+        if (wait > milliseconds(0)) return wait;
+        begin_pass();
+    }
     if (remains_ != Remains::in_log) return overwrite_pages();
     overwrite_log_now();
-    return has_remains() ? std::optional(wait_for_readers) : std::nullopt;
+    if (remains_ == Remains::in_log) return wait_for_readers;
+    return has_remains() ? std::optional(milliseconds(0)) : std::nullopt;
 }
 
 milliseconds Writer::overwrite_pages() {
@@ -110,20 +121,19 @@ milliseconds Writer::overwrite_pages() {
         if (opened) scrub_ = *std::move(opened);
         // A file that has no map of its pages: the documents say what to do.
         else if (opened.error().code == Code::wrong_state)
-            remains_ = Remains::in_log;
+            end_pass();
         if (!scrub_) return remains_ == Remains::in_log ? milliseconds(0) : wait_for_disk;
     }
     auto const done = scrub_->step();
     if (!done && done.error().code == Code::fail_stop) stopped_ = true;
-    if (!done && done.error().code == Code::internal) remains_ = Remains::nowhere;  // damaged
+    if (!done && done.error().code == Code::internal) nothing_remains();  // damaged
     if (!done) return wait_for_disk;
     note_changes();
     int const rc = sqlite3_wal_checkpoint_v2(connection_.handle(), "main",
                                              SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
     if ((rc & 0xff) == SQLITE_IOERR) stopped_ = true;
     if (!*done) return milliseconds(1);
-    scrub_.reset();
-    remains_ = Remains::in_log;
+    end_pass();
     return milliseconds(0);
 }
 
@@ -139,7 +149,9 @@ void Writer::overwrite_log() {
                                              SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
     if ((rc & 0xff) == SQLITE_IOERR) stopped_ = true;
     if (rc != SQLITE_OK) return;
-    auto const done = connection_.run("DELETE FROM meta WHERE name = 'overwrite'");
+    auto const done =
+        connection_.run(removed_ ? "DELETE FROM meta WHERE name = 'overwrite'"
+                                 : "DELETE FROM meta WHERE name IN ('overwrite', 'removed')");
     if (done) remains_ = Remains::nowhere;
 }
 

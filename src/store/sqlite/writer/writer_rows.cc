@@ -123,7 +123,7 @@ Result<void> Writer::write_base(Append const& append, std::int64_t number) {
         if (!done) return done;
         before = seq;
     }
-    return {};
+    return note_removal();
 }
 
 Result<void> Writer::write_artifacts(Append const& append) {
@@ -162,8 +162,10 @@ Result<void> Writer::write_messages(Append const& append) {
 
 Result<void> Writer::write_update(port::OutboxUpdate const& update) {
     auto const key = key_of(update.key.from.number(), update.key.seq);
-    if (update.gone)
-        return query(Write::take_post).bind(key).bind(std::int64_t{update.key.n}).run();
+    if (update.gone) {
+        auto const done = query(Write::take_post).bind(key).bind(std::int64_t{update.key.n}).run();
+        return done ? note_removal_of_deleted(update.key.from) : done;
+    }
     std::optional<std::int64_t> delivered;
     if (update.delivered) delivered = to_ms(*update.delivered);
     auto put = query(Write::put_message);
@@ -282,7 +284,7 @@ Result<void> Writer::drop_kept(std::span<Bits128 const> keys) {
             auto done = query(Write::forget_kept).bind_bytes(bytes_of(key)).run();
             if (!done) return done;
         }
-        return {};
+        return note_removal();
     });
 }
 
@@ -306,7 +308,7 @@ Result<void> Writer::erase(std::int64_t number) {
          {Write::erase_pending, Write::erase_keys, Write::erase_snapshot, Write::erase_secrets,
           Write::erase_sent, Write::erase_rules, Write::clear_wake, Write::mark_deleted})
         if (auto done = query(name).bind(number).run(); !done) return done;
-    return {};
+    return note_removal();
 }
 
 Result<std::int64_t> Writer::intern(std::string_view name) {
