@@ -304,6 +304,40 @@ class Meanwhile(Redacting):
         server.term()
         self.server = original
 
+    def test_copy_that_could_not_be_removed_is_tried_again(self):
+        """Its session is archived again meanwhile, so only the files say what was redacted."""
+        session, other = self.completed('the password is hunter2'), self.completed('hello other')
+        self.archives()
+        (former,) = self.files()
+        self.restores(session)
+        self.redacts_in_the_store(session)
+        whole = former.read_bytes()
+        former.write_bytes(whole + b'\0')
+        for _ in range(2):  # the first one archives the session again
+            self.assertIn('bytes instead of', self.archives(status=1).stderr)
+            self.assertTrue(self.gone(session))
+            self.assertEqual(len(self.files()), 2)
+        former.write_bytes(whole)
+        self.assertTrue(self.holds('hunter2'))
+        self.archives(after='90d')
+        self.assertFalse(self.holds('hunter2'))
+        self.assertIn('[removed by', self.read('show', session).stdout)
+        self.assertIn('hello other', self.read('show', other).stdout)
+        self.assertIn('2 files, 2 sessions, 0 findings', self.read('verify').stdout)
+
+    def test_former_copy_with_the_same_redaction_stays(self):
+        session = self.completed('the password is hunter2')
+        self.archives()
+        self.restores(session)
+        title = {'title': 'other'}
+        self.assertStatus(self.server.call('PATCH', f'/api/sessions/{session}', title), 200)
+        self.archives()
+        self.redacts(session, self.message(session), '--title', '--yes')
+        before = self.files()
+        self.assertEqual(len(before), 2)
+        self.archives(after='90d')
+        self.assertEqual(self.files(), before)
+
     def test_unchanged_copy_stays(self):
         session = self.completed('hello')
         self.archives()

@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace dormouse::app {
 
@@ -33,32 +36,101 @@ bool is_same(wire::RecordPtr const& stored, wire::RecordPtr const& copied) {
     return !stored || (stored->event.at == copied->event.at && stored->data == copied->data);
 }
 
-// Returns true if the copy has these redactions. One that cannot be read counts as such: `verify`
-// names it.
-bool has_all(archive::Place const& place, Redactions const& redactions) {
+// Returns true if both come from one request, which was applied to each copy.
+bool is_same_request(wire::RecordPtr const& left, wire::RecordPtr const& right) {
+    auto const& a = std::get<session::Redacted>(left->event.body);
+    auto const& b = std::get<session::Redacted>(right->event.body);
+    return left->event.at == right->event.at && a.message == b.message && a.call == b.call &&
+           a.turn == b.turn && a.what == b.what && a.reason == b.reason;
+}
+
+struct CopyRedactions {
+    Redactions redactions;
+    Seq newest = 0;   // redaction
+    Seq removed = 0;  // retention had removed the events so far before the copy was made
+};
+
+// nullopt: it cannot be read; `verify` names it.
+std::optional<CopyRedactions> read_copy(archive::Place const& place) {
     auto const lines = archive::Archive::read(place);
-    if (!lines) return true;
+    if (!lines) return std::nullopt;
     auto const read = read_archived(*lines);
-    if (!read) return true;
-    Redactions there;
+    if (!read) return std::nullopt;
+    auto const& state = read->placing->state();
+    CopyRedactions out{.redactions = {}, .newest = state.redacted, .removed = state.base.through};
     for (port::Frame const& frame : read->placing->frames()) {
         auto const records = wire::unpack(place.entry->id, frame.first, frame.bytes);
-        if (!records) return true;
-        there.merge(redactions_of(*records));
+        if (!records) return std::nullopt;
+        out.redactions.merge(redactions_of(*records));
     }
-    // Retention had removed these events before the copy was made.
-    Seq const removed = read->placing->state().base.through;
-    return std::ranges::all_of(redactions, [&](auto const& one) {
-        auto const found = there.find(one.first);
-        return one.first <= removed || (found != there.end() && is_same(one.second, found->second));
+    return out;
+}
+
+bool has_redaction(CopyRedactions const& copy, Seq seq, wire::RecordPtr const& redaction) {
+    auto const found = copy.redactions.find(seq);
+    return seq <= copy.removed ||
+           (found != copy.redactions.end() && is_same(redaction, found->second));
+}
+
+// Returns true if the copy has these redactions, or cannot be read.
+bool has_all(archive::Place const& place, Redactions const& redactions) {
+    auto const copy = read_copy(place);
+    return !copy || std::ranges::all_of(redactions, [&](auto const& one) {
+        return has_redaction(*copy, one.first, one.second);
     });
 }
 
+// Returns true if the copy lacks a redaction of a newer one.
+bool is_before(archive::Place const& place, CopyRedactions const& newer) {
+    auto const copy = read_copy(place);
+    if (!copy) return newer.newest > place.entry->head;
+    auto const is_there = [&](auto const& one) {
+        return has_redaction(*copy, one.first, one.second) ||
+               std::ranges::any_of(copy->redactions, [&](auto const& its) {
+                   return is_same_request(one.second, its.second);
+               });
+    };
+    bool const cut = newer.newest > 0 && !newer.redactions.contains(newer.newest);
+    return (cut && !has_redaction(*copy, newer.newest, nullptr)) ||
+           !std::ranges::all_of(newer.redactions, is_there);
+}
+
+// The copies of each session, if there are several, the newest first.
+class RepeatedCopies {
+public:
+    explicit RepeatedCopies(archive::Archive const& all) {
+        for (archive::File const& file : all.files())
+            for (archive::Entry const& entry : file.index.sessions)
+                copies_[entry.id].push_back({&file, &entry});
+        std::erase_if(copies_, [](auto const& one) { return one.second.size() == 1; });
+        for (auto& [id, copies] : copies_)
+            std::ranges::sort(copies, std::greater(), [](archive::Place const& place) {
+                return std::pair(place.entry->head, place.file->index.at);
+            });
+    }
+
+    // Returns true if the copy was made before a redaction that the newest one has.
+    [[nodiscard]] bool is_outdated(archive::Place const& place) {
+        auto const copies = copies_.find(place.entry->id);
+        if (copies == copies_.end()) return false;
+        archive::Place const& newest = copies->second.front();
+        if (newest.entry == place.entry) return false;
+        auto const [read, fresh] = read_.try_emplace(place.entry->id);
+        if (fresh) read->second = read_copy(newest);
+        return read->second && is_before(place, *read->second);
+    }
+
+private:
+    std::map<SessionId, std::vector<archive::Place>> copies_;
+    std::map<SessionId, std::optional<CopyRedactions>> read_;  // the newest ones
+};
+
 class OutdatedSearch {
 public:
-    explicit OutdatedSearch(port::Store& store) : store_(store) {}
+    OutdatedSearch(port::Store& store, archive::Archive const& all) : store_(store), copies_(all) {}
 
-    // The sessions of the file that the store has, redacted since the copy was made.
+    // The sessions of the file that were redacted since the copy was made, in the store, or before
+    // they were archived again.
     [[nodiscard]] Result<std::set<SessionId>> in(archive::File const& file) {
         std::set<SessionId> out;
         std::span const all(file.index.sessions);
@@ -69,8 +141,10 @@ public:
             auto const heads = store_.newest(ids);
             if (!heads) return std::unexpected(heads.error());
             for (std::size_t i = 0; i < some.size(); ++i) {
-                if ((*heads)[i].head == 0) continue;
-                auto const outdated = is_outdated({&file, &some[i]});
+                archive::Place const place{&file, &some[i]};
+                auto const outdated = (*heads)[i].head > 0
+                                          ? is_outdated(place)
+                                          : Result<bool>(copies_.is_outdated(place));
                 if (!outdated) return std::unexpected(outdated.error());
                 if (*outdated) out.insert(some[i].id);
             }
@@ -99,6 +173,7 @@ private:
     }
 
     port::Store& store_;
+    RepeatedCopies copies_;
 };
 
 Result<void> rewrite_without(archive::Writer& writer, archive::File const& file,
@@ -120,7 +195,7 @@ Result<OutdatedCopies> remove_outdated(port::Store& store, archive::Writer& writ
                                        archive::Archive const& all,
                                        archive::Encryption encryption) {
     OutdatedCopies out;
-    OutdatedSearch search(store);
+    OutdatedSearch search(store, all);
     for (archive::File const& file : all.files()) {
         auto found = search.in(file);
         if (!found) return std::unexpected(std::move(found.error()));
