@@ -452,12 +452,63 @@ class Forks(Redacting):
         self.assertIn(f'fork {third} {message}: removed there, too', done.stdout)
         self.redacts_with_forks(first, '--title')
         self.assertFalse(self.holds('hunter2') or self.holds('hunter3'))
-        self.assertIn('only messages (msg_), --title',
+        self.assertIn('only messages, calls, turns, --title',
+                      self.redacts_with_forks(first, '--alias', status=1).stderr)
+        self.assertIn('no fork of it that has it',
                       self.redacts_with_forks(first, 'call_1', status=1).stderr)
         lonely = self.completed('hello')
         self.assertIn('no fork of it that has it',
                       self.redacts_with_forks(lonely, self.prompt_of(lonely), status=1).stderr)
         self.assertIn('2 sessions, 0 findings', self.read('verify').stdout)
+
+    def archived_forks_of_a_deploy(self):
+        """The forks of a session that is in the store still, which has two calls in two turns."""
+        first = self.server.create('deploy hunter4')['id']
+        for output in ('hunter5', 'hunter6'):
+            (call,) = self.server.open_calls(first)
+            self.assertStatus(self.server.result(call['id'], output), 200)
+            self.server.at_rest(first)
+            if output == 'hunter5':
+                self.server.prompt(first, 'deploy B')
+        second = self.fork(first)
+        third = self.fork(second)
+        for session in (second, third):
+            self.end(session)
+        self.archives()
+        return first, (second, third), call['id']
+
+    def test_call_of_a_session_that_is_in_the_store_still(self):
+        first, forks, pending = self.archived_forks_of_a_deploy()
+        done = self.redacts_with_forks(first, pending, '--json')
+        copies = json.loads(done.stdout)['copies']
+        self.assertEqual({copy['sessionID'] for copy in copies}, set(forks))
+        self.assertEqual(json.loads(done.stdout)['callID'], 'call_2')
+        outputs = [part['state']['output'] for message in self.messages_of(forks[1])
+                   for part in message['parts'] if part['type'] == 'tool']
+        self.assertEqual(outputs[0], 'hunter5')
+        self.assertIn('[removed by', outputs[1])
+        again = self.redacts_with_forks(first, 'call_2', '--json')
+        self.assertEqual(json.loads(again.stdout)['copies'], copies)
+        part = self.messages_of(forks[0])[1]['parts'][0]['id']
+        self.redacts_with_forks(first, part)
+        outputs = [part['state']['output'] for message in self.messages_of(forks[1])
+                   for part in message['parts'] if part['type'] == 'tool']
+        self.assertIn('[removed by', outputs[0])
+        self.assertIn('2 sessions, 0 findings', self.read('verify').stdout)
+
+    def test_turn_of_a_session_that_is_in_the_store_still(self):
+        first, forks, _ = self.archived_forks_of_a_deploy()
+        turn = self.server.turns(first)[0]['id']
+        self.redacts_with_forks(first, turn)
+        self.assertFalse(self.holds('hunter4') or self.holds('hunter5'))
+        for fork in forks:
+            texts = json.dumps(self.messages_of(fork))
+            self.assertIn('hunter6', texts)
+            self.assertIn('deploy B', texts)
+        self.assertIn('2 sessions, 0 findings', self.read('verify').stdout)
+
+    def messages_of(self, session):
+        return json.loads(self.read('show', session, '--json').stdout.splitlines()[1])['items']
 
 
 if __name__ == '__main__':

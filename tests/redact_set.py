@@ -70,6 +70,28 @@ class OfWhatWasSet(Redacting):
         self.clean(session, fork)
         self.assertEqual(self.server.session(session)['title'], 'harmless')
 
+    def test_title_that_was_set_later_goes_at_each_level(self):
+        """Also from what the session was forked from, several times, and only of its tree."""
+        family, others = [self.server.create('hi')['id']], [self.server.create('hi')['id']]
+        for one in (*family, *others):
+            self.change(one, title=f'now {SECRET}', labels={'customer': SECRET})
+        for made in (family, others):
+            for _ in range(3):
+                fork = self.server.post(f'/api/sessions/{made[-1]}/fork', {})
+                made.append(self.assertStatus(fork, 201)['id'])
+        self.change(family[0], title='harmless', labels={'team': 'blue'})
+        for what in ({'title': True}, {'label': 'customer'}):
+            named = self.assertStatus(self.redact(family[2], **what, dryRun=True), 200)
+            self.assertEqual({c['sessionID'] for c in named['copies']},
+                             {family[0], family[1], family[3]})
+            done = self.assertStatus(self.redact(family[2], **what, forks=True), 200)
+            self.assertEqual({c['sessionID'] for c in done['copies']},
+                             {family[0], family[1], family[3]})
+        self.assertEqual(self.server.session(others[0])['title'], f'now {SECRET}')
+        self.assertStatus(self.redact(others[1], title=True, forks=True), 200)
+        self.assertStatus(self.redact(others[1], labels=True, forks=True), 200)
+        self.clean(*family, *others)
+
     def test_automatic_title_goes_while_its_message_stays(self):
         session = self.server.create(f'the key is {SECRET}')['id']
         self.assertStatus(self.redact(session, title=True), 200)

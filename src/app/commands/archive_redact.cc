@@ -183,6 +183,8 @@ runner::RedactionReport report_of_forks(SessionId root, runner::RedactionAsk con
                                         Redaction const& redaction) {
     runner::RedactionReport out{.session = root, .what = {}};
     out.what.message = ask.message;
+    out.what.call = ask.call;
+    out.what.turn = ask.turn;
     out.what.by = redaction.by();
     out.what.reason = ask.reason;
     return out;

@@ -103,11 +103,15 @@ private:
             search.names.push_back({numbered_id("msg_", root_, ask.message)});
         } else if (ask.item.starts_with("msg_")) {
             search.names.push_back({ask.item});
+        } else if (ask.call != 0 || ask.turn != 0 || ask.item.starts_with("prt_")) {
+            search.call = ask.call;
+            search.turn = ask.turn;
+            search.part = ask.item;
         } else {
             return fail(Code::wrong_state,
                         "session " + root_.text() +
-                            " is not in the archive: only messages (msg_), --title, --labels and "
-                            "--label are found in its forks");
+                            " is not in the archive: only messages, calls, turns, --title, "
+                            "--labels and --label are found in its forks");
         }
         return {};
     }

@@ -28,8 +28,9 @@ struct ArchivedFork {
 using ArchivedForks = std::vector<ArchivedFork>;
 
 // Finds what forks hold of the asks that ask for forks (RedactionAsk::forks); reads all sessions of
-// the archive then. The archive need not have the session itself: then only messages and what was
-// set can be found (wrong_state). Other errors: those of the archive, and of plan_redaction().
+// the archive then. The archive need not have the session itself: then only messages, calls, turns
+// and what was set can be found (wrong_state). Other errors: those of the archive, and of
+// plan_redaction().
 [[nodiscard]] Result<ArchivedForks> find_archived_forks(archive::Archive const& all,
                                                         SessionId session,
                                                         RedactionAsks const& asks,

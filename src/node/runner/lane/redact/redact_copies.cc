@@ -1,5 +1,6 @@
 #include "runner/lane/redact/redact_copies.h"
 
+#include "runner/read/reading.h"
 #include "wire/journal/record.h"
 #include "wire/names.h"
 #include "wire/redact.h"
@@ -16,6 +17,7 @@ using namespace dormouse::session;
 namespace {
 
 constexpr std::uint32_t sessions_at_once = 200;
+constexpr std::size_t page_bytes = std::size_t{1} << 20;
 
 // The beginning of a fork or an import, which is in the first append.
 struct Beginning {
@@ -77,8 +79,39 @@ std::string part_of(json::View message, ForkName const& name) {
     return out;
 }
 
+// What the root's messages were is in the copies, too: their ids, turns and calls. A turn does not
+// include the mail that it read.
+std::vector<ForkName> names_in(CopySearch const& search, json::View message) {
+    std::string const id = message["id"].string_or("");
+    auto const origin = parse_numbered("msg_", id);
+    if (!origin || origin->session != search.root) return {};
+    auto const turn = parse_numbered("trn_", message["turnID"].string_or(""));
+    if (search.turn != 0) {
+        bool const mail = message["source"]["type"].string_or("") == "mail";
+        bool const its = turn && turn->session == search.root && turn->number == search.turn;
+        return its && !mail ? std::vector{ForkName{id}} : std::vector<ForkName>();
+    }
+    std::vector<ForkName> out;
+    message["parts"].elements([&](json::View part) {
+        if (part["type"].string_or("") != "tool") return;
+        std::string const call = part["callID"].string_or(""), own = part["id"].string_or("");
+        bool const named = search.call != 0 && wire::parse_call(call) == search.call;
+        if (named || own == search.part) out.push_back({id, call, own});
+    });
+    return out;
+}
+
+std::vector<ForkName> names_for(CopySearch const& search, Json const& messages) {
+    auto out = search.names;
+    if (search.call == 0 && search.turn == 0 && search.part.empty()) return out;
+    json::View(messages).elements([&](json::View message) {
+        for (ForkName& name : names_in(search, message)) out.push_back(std::move(name));
+    });
+    return out;
+}
+
 void take_copies(CopySearch& search, SessionId session, Forked const& begin, bool in_tree) {
-    for (ForkName const& name : search.names) {
+    for (ForkName const& name : names_for(search, begin.messages)) {
         bool const unique = parse_numbered("msg_", name.message).has_value();
         if (!unique && !in_tree) continue;
         json::View const message = wire::copied_message(begin.messages, name.message);
@@ -88,22 +121,60 @@ void take_copies(CopySearch& search, SessionId session, Forked const& begin, boo
     }
 }
 
-// A fork begins with the title and the labels that the session has then.
-void take_set(CopySearch& search, SessionId session, SessionCreated const& created) {
-    bool const title = search.set == "title";
-    bool const there = title ? !created.title.empty() : json::View(created.labels).size() > 0;
-    bool const all = title || search.set == "labels";
-    bool const label = all || json::View(created.labels)[search.set.substr(6)].exists();
-    if (there && label) search.found.push_back({session, CopyKind::fork, search.set});
+bool has_set(std::string const& set, std::string const& title, Json const& labels) {
+    if (set == "title") return !title.empty();
+    json::View const all(labels);
+    return set == "labels" ? all.size() > 0 : all[set.substr(6)].exists();
 }
 
-void take(CopySearch& search, SessionId session, Beginning const& begin) {
+// Returns true if it was set in the session at any time, so far as retention has kept that.
+Result<bool> was_set(port::JournalStore& store, SessionId session, std::string const& set) {
+    auto const read = read_session(store, session);
+    if (!read) return std::unexpected(read.error());
+    State const& state = read->state;
+    bool found = has_set(set, state.title, state.labels);
+    for (Seq next = 1; !found && next <= state.head;) {
+        auto const frames = store.page(session, next, page_bytes);
+        if (!frames) return std::unexpected(frames.error());
+        if (frames->empty()) break;
+        for (port::Frame const& frame : *frames) {
+            auto const records = wire::unpack(session, frame.first, frame.bytes);
+            if (!records) return std::unexpected(records.error());
+            for (wire::RecordPtr const& record : *records) {
+                auto const* const e = std::get_if<SessionChanged>(&record->event.body);
+                found =
+                    found || (e && has_set(set, e->title.value_or(""), e->labels.value_or(Json())));
+            }
+        }
+        next = frames->back().first + frames->back().count;
+    }
+    return found;
+}
+
+// A fork begins with the title and the labels that the session has then. What was set in the
+// original is the same content, whenever it was set.
+Result<void> take_set(port::JournalStore& store, CopySearch& search, SessionId session,
+                      SessionCreated const& created) {
+    bool there = has_set(search.set, created.title, created.labels);
+    if (!there && search.ancestors.contains(session)) {
+        auto const set = was_set(store, session, search.set);
+        if (!set && set.error().code == Code::store_unavailable)
+            return std::unexpected(set.error());
+        there = set && *set;  // verify reports one that cannot be read
+    }
+    if (there) search.found.push_back({session, CopyKind::fork, search.set});
+    return {};
+}
+
+Result<void> take(port::JournalStore& store, CopySearch& search, SessionId session,
+                  Beginning const& begin) {
     bool in_tree = search.tree.contains(session);
     if (begin.forked) in_tree = in_tree || search.tree.contains(begin.forked->from);
     if (in_tree) search.tree.insert(session);
-    if (session == search.root) return;
+    if (session == search.root) return {};
     if (begin.forked) take_copies(search, session, *begin.forked, in_tree);
-    if (!search.set.empty() && in_tree) take_set(search, session, begin.created);
+    if (search.set.empty() || !in_tree) return {};
+    return take_set(store, search, session, begin.created);
 }
 
 // Sets the session property to remove. `item`: "title", "labels" or "label <key>".
@@ -147,8 +218,7 @@ Result<void> search_session(port::JournalStore& store, SessionId session, CopySe
     take_own(search, session);
     auto const begin = beginning(store, session, !search.set.empty());
     if (!begin) return std::unexpected(begin.error());
-    take(search, session, *begin);
-    return {};
+    return take(store, search, session, *begin);
 }
 
 Result<std::optional<SessionId>> forked_from(port::JournalStore& store, SessionId session) {

@@ -15,7 +15,12 @@ namespace dormouse::runner {
 // A search through all sessions of the store, in pieces, because there may be many.
 struct CopySearch {
     SessionId root;
-    std::vector<ForkName> names = {};        // ids of the messages and calls
+    std::vector<ForkName> names = {};  // ids of the messages and calls
+    // A call, a turn, or the part of a message ("prt_…") of the root, which is not in this store: a
+    // fork's copies of its messages say which messages these are.
+    CallNo call = 0;
+    TurnNo turn = 0;
+    std::string part = {};
     std::string set = {};                    // property: "title", "labels" or "label <key>"
     std::set<SessionId> known = {};          // other sessions whose own messages are known already
     std::vector<std::string> projects = {};  // empty: all; sessions of others are not named
