@@ -7,6 +7,7 @@
 #include "app/parts/user.h"
 #include "archive/writer.h"
 #include "backup/files.h"
+#include "base/text/text.h"
 #include "http/objects/body.h"
 #include "http/objects/requests.h"
 #include "http/resources/sessions/redaction_fields.h"
@@ -19,6 +20,7 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
@@ -156,6 +158,16 @@ Result<std::vector<ChangedFile>> files_of(archive::Archive const& all, Redaction
     return out;
 }
 
+// People must know that a part of the file could not be searched.
+void name_damaged(archive::File const& file) {
+    for (archive::Entry const& entry : file.index.sessions) {
+        auto const lines = archive::Archive::read({&file, &entry});
+        if (lines) continue;
+        auto const text = lines.error().detail + "; it stays as it is";
+        std::fprintf(stderr, "%s\n", escape_for_terminal(text).c_str());
+    }
+}
+
 Result<void> write_files(std::vector<ChangedFile> const& files, Redaction& redaction,
                          cli::ArchiveRedaction const& options) {
     auto const masters = master_keys(options.place.key_env);
@@ -174,6 +186,7 @@ Result<void> write_files(std::vector<ChangedFile> const& files, Redaction& redac
             [&](archive::Writer::Session one) { return redaction.apply(std::move(one)); },
             archive::Writer::OnDamage::copy);
         if (!done) return std::unexpected(done.error());
+        name_damaged(*done);
     }
     return {};
 }

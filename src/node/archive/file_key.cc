@@ -60,6 +60,14 @@ WrappedKey FileKey::wrap(store::MasterKeys const& masters, port::Entropy& entrop
                            aes256_gcm(master.wrap, nonce, characters(key_), bound_key(master.id))};
 }
 
+void FileKey::continue_at_random(port::Entropy& entropy) {
+    constexpr std::uint64_t first = std::uint64_t{1} << 63, room = std::uint64_t{1} << 32;
+    auto const random = entropy.random();
+    std::uint64_t number = 0;
+    for (std::size_t i = 0; i < sizeof number; ++i) number = number << 8 | random[i];
+    used_ = first | (number % (first - room));
+}
+
 std::string FileKey::seal(std::string_view content, std::string_view bound) {
     std::string const number = number_text(++used_);
     return number + aes256_gcm(key_, nonce_of(number), content, bound);

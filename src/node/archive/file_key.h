@@ -1,6 +1,6 @@
 #pragma once
-// The key of one file of an archive: random, used for this file alone, and encrypted with a master
-// key (docs/format.md#encrypted-files-of-an-archive). Pure.
+// The key of one file of an archive: random, used for this file and its later versions alone, and
+// encrypted with a master key (docs/format.md#encrypted-files-of-an-archive). Pure.
 
 #include <dormouse/error.h>
 
@@ -31,7 +31,11 @@ public:
     // Returns the key encrypted with the first of these.
     [[nodiscard]] WrappedKey wrap(store::MasterKeys const& masters, port::Entropy& entropy) const;
 
-    // REQUIRES: the key is from make(). Each piece has a number of its own, which is the nonce.
+    // Before the first seal() of a key that has encrypted other pieces, which nobody has counted:
+    // later numbers are random ones that make() never reaches.
+    void continue_at_random(port::Entropy& entropy);
+    // REQUIRES: the key is from make(), or continue_at_random() was called. Each piece has a number
+    // of its own, which is the nonce.
     [[nodiscard]] std::string seal(std::string_view content, std::string_view bound);
     // nullopt: damaged, or of another place.
     [[nodiscard]] std::optional<std::string> open(std::string_view sealed,

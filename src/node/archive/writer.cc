@@ -137,6 +137,16 @@ Result<Making> make_index(fs::path const& stem, Index const& index) {
     return file;
 }
 
+Result<bool> is_damaged(File const& file, std::set<SessionId> const& without) {
+    for (Entry const& entry : file.index.sessions) {
+        if (without.contains(entry.id)) continue;
+        auto const lines = Archive::read({&file, &entry});
+        if (!lines && lines.error().code == Code::bad_value) return true;
+        if (!lines) return std::unexpected(lines.error());
+    }
+    return false;
+}
+
 // One file that is being written, piece by piece.
 class Pieces {
 public:
@@ -219,7 +229,8 @@ Result<File> Writer::rewrite(File const& file, Origin const& origin, Frame const
                              std::set<SessionId> const& without) {
     if (auto whole = Archive::check_size(file); !whole)
         return std::unexpected(std::move(whole.error()));
-    bool const copies = damaged == OnDamage::copy && !file.key && !encryption_.masters;
+    bool const stays = file.key.has_value() == (encryption_.masters != nullptr);
+    bool const copies = damaged == OnDamage::copy && stays;
     std::size_t at = 0;
     auto next = [&]() -> Result<std::optional<Piece>> {
         auto const& all = file.index.sessions;
@@ -244,6 +255,13 @@ Result<File> Writer::rewrite(File const& file, Origin const& origin, Frame const
                        .bytes = 0,
                        .sessions = {},
                        .version = file.index.version + 1}};
+    if (copies && file.key) {
+        auto const some = is_damaged(file, without);
+        if (!some) return std::unexpected(some.error());
+        // With another key, nobody could repair them from a copy of the file.
+        if (*some) out.key = file.key;
+        if (*some) out.key->continue_at_random(*encryption_.entropy);
+    }
     auto written = compose(std::move(out), frame, next);
     if (!written) return written;
     if (::unlink(file.path.c_str()) != 0 && errno != ENOENT)
@@ -263,7 +281,7 @@ Result<void> Writer::remove(File const& file) {
 Result<File> Writer::compose(File file, Frame const& frame, Next const& next) {
     Index& index = file.index;
     if (encryption_.masters) {
-        file.key = FileKey::make(*encryption_.entropy);
+        if (!file.key) file.key = FileKey::make(*encryption_.entropy);
         index.key = file.key->wrap(*encryption_.masters, *encryption_.entropy);
     }
     file.path = data_path(file.stem, index);

@@ -61,8 +61,8 @@ public:
 
     // Writes the file again with what `change` makes of each session, and removes the former one.
     // After a crash exactly one of the two files exists. An error, also one of `change`, leaves the
-    // former file. With OnDamage::copy, damaged sessions of a plain file that stays plain are
-    // copied unchanged.
+    // former file. With OnDamage::copy, damaged sessions are copied unchanged, except from a plain
+    // file to an encrypted one or the other way; an encrypted file then keeps its key.
     using Change = std::function<Result<Session>(Session)>;
     enum class OnDamage : std::uint8_t { refuse, copy };
     // The sessions of `without` are left out.
@@ -84,7 +84,7 @@ private:
     Writer(std::filesystem::path directory, Encryption encryption, io::Fd lock)
         : directory_(std::move(directory)), encryption_(encryption), lock_(std::move(lock)) {}
 
-    // Its index comes last, in the place of a former one.
+    // Its index comes last, in the place of a former one. A file that has a key already keeps it.
     [[nodiscard]] Result<File> compose(File file, Frame const& frame, Next const& next);
 
     std::filesystem::path directory_;
