@@ -7,6 +7,7 @@ import os
 import pathlib
 import resource
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -160,6 +161,36 @@ class ToADirectory(Copying):
                                                           status=3, to='none'))
         self.assertIn('--at must be a time', self.restore('--at', 'noon', status=2, to='none'))
         self.assertFalse((self.folder / 'none').exists())
+
+    def ended_by(self, sent, moment, *words):
+        """Runs a command to that moment, or to its end. Returns its exit status."""
+        process = subprocess.Popen([BINARY, *words], env=environment(),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and not moment():
+            pass
+        process.send_signal(sent)
+        return process.wait(60)
+
+    def test_signal_at_any_moment_leaves_nothing(self):
+        server = self.serve()
+        for _ in range(6):
+            server.create('deploy A ' + os.urandom(400_000).hex())
+            self.copied()
+        server.term()
+        new = self.folder / 'restored'
+        statuses = set()
+        for sent in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for moment in (lambda: True, new.exists, (new / 'dormouse.db').exists):
+                status = self.ended_by(sent, moment, 'restore', self.to, '--data', str(new))
+                self.assertIn(status, (0, 130, -sent), sent)
+                self.assertEqual(new.exists(), status == 0, sent)
+                shutil.rmtree(new, ignore_errors=True)
+                statuses.add(status)
+            status = self.ended_by(sent, lambda: True, 'verify', '--backup', self.to)
+            self.assertIn(status, (0, 130, -sent), sent)
+        self.assertIn(130, statuses)
+        self.restore()
+        self.assertEqual(self.restored().get('/api/doctor').status, 200)
 
     def test_last_changes_are_copied_at_the_end(self):
         server = self.serve('base_every = "1h"')
@@ -433,6 +464,22 @@ class ToAnObjectStore(Copying):
                     self.failure(server, '503 SlowDown')
                 server.create('deploy A')
                 server.finish()  # also while a request hangs
+
+    def test_signal_ends_a_command_whose_store_does_not_answer(self):
+        for words in (('restore', self.to, '--data', str(self.folder / 'new')),
+                      ('verify', '--backup', self.to)):
+            for sent in (signal.SIGINT, signal.SIGTERM):
+                peer = Peer(Unwilling)
+                self.addCleanup(peer.close)
+                peer.hangs = True
+                process = subprocess.Popen(
+                    [BINARY, *words], stderr=subprocess.PIPE, text=True, env=environment(
+                        **self.variables(AWS_ENDPOINT_URL=f'http://127.0.0.1:{peer.port}')))
+                self.assertTrue(peer.requested.wait(60))
+                process.send_signal(sent)
+                output = process.communicate(timeout=10)[1]  # a request may take 20 s
+                self.assertEqual((process.returncode, 'interrupted' in output), (130, True), output)
+                self.assertFalse((self.folder / 'new').exists())
 
     def test_signature_of_the_published_example(self):
         """The store's own check, by the example of the S3 documentation."""

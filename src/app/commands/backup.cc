@@ -21,15 +21,19 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -185,6 +189,30 @@ private:
     cli::Interrupts interrupts_{cli::Interrupts::Also::term_and_hangup};
 };
 
+// The same for work that waits for a server: the flag is set when a signal comes.
+class StopFlag {
+public:
+    explicit StopFlag(Stopping const& stopping)
+        : watcher_([this, &stopping](std::stop_token const& ended) {
+              while (!ended.stop_requested() && !stop_)
+                  stop_ = stopping.interrupts().sleep(watch_interval);
+          }) {}
+    [[nodiscard]] std::atomic<bool> const* flag() const { return &stop_; }
+    [[nodiscard]] backup::Stopped stopped() const {
+        return [this] { return stop_.load(); };
+    }
+    // What failed because of the signal is no failure.
+    [[nodiscard]] Error reason(Error error) const {
+        return stop_ ? Error{Code::cancelled, "interrupted"} : std::move(error);
+    }
+
+private:
+    static constexpr Duration watch_interval{50};
+
+    std::atomic<bool> stop_ = false;
+    std::jthread watcher_;  // last member: it uses the others
+};
+
 // On the same file system, because there the space is for what is restored.
 std::filesystem::path beside(std::string const& directory) {
     return (std::filesystem::absolute(directory) / "x")
@@ -236,12 +264,14 @@ bool names_copy(std::string const& place) {
     return backup::is_object_store(place) || backup::is_copy(place);
 }
 
-Result<OpenedCopy> open_copy(std::string const& place, std::string const& key) {
+Result<OpenedCopy> open_copy(std::string const& place, std::string const& key,
+                             StopFlag const& stop) {
     auto sealing = sealing_of(key);
     if (!sealing) return std::unexpected(std::move(sealing.error()));
     if (!backup::is_object_store(place))
         return OpenedCopy{backup::read_directory_depot(place), *std::move(sealing)};
-    auto depot = backup::open_object_store({.place = place}, nullptr);
+    auto depot =
+        backup::open_object_store({.place = place}, stop.flag(), std::chrono::milliseconds(0));
     if (!depot) return std::unexpected(std::move(depot.error()));
     return OpenedCopy{*std::move(depot), *std::move(sealing)};
 }
@@ -275,27 +305,32 @@ void print_restored(std::string const& data) {
 int restore_copy(cli::RestoreOptions const& options) {
     auto const at = time_of(options.at);
     if (!at) return complain({"restore", options.json}, at.error());
-    auto const copy = open_copy(options.backup, options.key);
+    Stopping const stopping;
+    StopFlag const stop(stopping);
+    auto const copy = open_copy(options.backup, options.key, stop);
     if (!copy) return complain({"restore", options.json}, copy.error());
-    auto const state = backup::check_copy(*copy->depot, copy->sealing, *at);
+    auto const state = backup::check_copy(*copy->depot, copy->sealing, *at, stop.stopped());
     if (!state && state.error().code == Code::internal)
         return complain({"restore", options.json},
                         Error{Code::internal, "nothing was written, because the copy is damaged: " +
                                                   state.error().detail});
-    if (!state) return complain({"restore", options.json}, state.error());
+    if (!state) return not_done({"restore", options.json}, stop.reason(state.error()));
     auto const done = backup::restore_copy(*copy->depot, copy->sealing, *state, options.data,
-                                           io::SystemClock().now());
-    if (!done) return complain({"restore", options.json}, done.error());
+                                           io::SystemClock().now(), stop.stopped());
+    if (!done) return not_done({"restore", options.json}, stop.reason(done.error()));
     print_copy(*state, options.json);
     if (!options.json) print_restored(options.data);
     return 0;
 }
 
 int verify_copy(cli::VerifyOptions const& options) {
-    auto const copy = open_copy(options.backup, options.key);
+    Stopping const stopping;
+    StopFlag const stop(stopping);
+    auto const copy = open_copy(options.backup, options.key, stop);
     if (!copy) return complain({"verify", options.json}, copy.error());
-    auto const state = backup::check_copy(*copy->depot, copy->sealing, std::nullopt);
-    if (!state) return complain({"verify", options.json}, state.error());
+    auto const state =
+        backup::check_copy(*copy->depot, copy->sealing, std::nullopt, stop.stopped());
+    if (!state) return not_done({"verify", options.json}, stop.reason(state.error()));
     print_copy(*state, options.json);
     return 0;
 }

@@ -5,6 +5,7 @@
 #include <dormouse/error.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -43,9 +44,11 @@ struct ObjectStore {
 
 [[nodiscard]] bool is_object_store(std::string_view place);
 // Empty settings come from AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Errors:
-// bad_value, also if there are no keys. No error has a key in it. `stop`: ends what is under way.
-[[nodiscard]] Result<std::unique_ptr<Depot>> open_object_store(ObjectStore settings,
-                                                               std::atomic<bool> const* stop);
+// bad_value, also if there are no keys. No error has a key in it. `stop`: ends what is under way,
+// after `stop_after`.
+[[nodiscard]] Result<std::unique_ptr<Depot>> open_object_store(
+    ObjectStore settings, std::atomic<bool> const* stop,
+    std::chrono::milliseconds stop_after = std::chrono::seconds(3));
 [[nodiscard]] Result<void> check_object_store(ObjectStore const& settings);
 
 }  // namespace dormouse::backup

@@ -113,7 +113,8 @@ Result<void> check_object_store(ObjectStore const& settings) {
 }
 
 Result<std::unique_ptr<Depot>> open_object_store(ObjectStore settings,
-                                                 std::atomic<bool> const* stop) {
+                                                 std::atomic<bool> const* stop,
+                                                 std::chrono::milliseconds stop_after) {
     settings = completed_settings(std::move(settings));
     auto url = url_of(settings);
     if (!url) return std::unexpected(std::move(url.error()));
@@ -123,7 +124,8 @@ Result<std::unique_ptr<Depot>> open_object_store(ObjectStore settings,
                                  .access_key = std::move(settings.access_key),
                                  .secret_key = std::move(settings.secret_key),
                                  .user_agent = "dormouse",
-                                 .stop = stop});
+                                 .stop = stop,
+                                 .stop_after = stop_after});
 }
 
 }  // namespace dormouse::backup

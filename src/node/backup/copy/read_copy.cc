@@ -40,10 +40,11 @@ Result<CopyIndex> read_index(Depot& depot, Sealing const& sealing) {
 // Reads pieces in their order and compares each with the one before.
 class Chain {
 public:
-    Chain(Depot& depot, Sealing const& sealing, std::string generation)
-        : depot_(depot), sealing_(sealing), generation_(std::move(generation)) {}
+    Chain(Depot& depot, Sealing const& sealing, std::string generation, Stopped const& stopped)
+        : depot_(depot), sealing_(sealing), generation_(std::move(generation)), stopped_(stopped) {}
 
     [[nodiscard]] Result<Piece> next() {
+        if (stopped_ && stopped_()) return fail(Code::cancelled, "interrupted");
         auto const name = piece_name(generation_, newest_.sequence + 1);
         auto const bytes = read_object(depot_, sealing_, name);
         if (!bytes) return std::unexpected(bytes.error());
@@ -64,18 +65,19 @@ private:
     Depot& depot_;
     Sealing const& sealing_;
     std::string const generation_;
+    Stopped const& stopped_;
     Newest newest_;
 };
 
 // Reads the pieces up to `newest`. A server that writes meanwhile adds pieces after it.
 Result<CopyState> check_generation(Depot& depot, Sealing const& sealing, std::string const& id,
-                                   std::optional<Time> at) {
+                                   std::optional<Time> at, Stopped const& stopped) {
     auto const name = newest_name(id);
     auto const text = read_object(depot, sealing, name);
     if (!text) return std::unexpected(text.error());
     auto const newest = read_newest(*text, name);
     if (!newest) return std::unexpected(newest.error());
-    Chain chain(depot, sealing, id);
+    Chain chain(depot, sealing, id, stopped);
     CopyState out{.generation = id};
     while (chain.newest().sequence < newest->sequence) {
         auto const piece = chain.next();
@@ -122,15 +124,19 @@ Result<void> write_pages(int fd, store::sqlite::Cut const& cut, std::filesystem:
 }
 
 Result<void> write_database(Depot& depot, Sealing const& sealing, CopyState const& state,
-                            Restoring& to, std::map<std::string, std::string>& files) {
+                            Stopped const& stopped, Restoring& to,
+                            std::map<std::string, std::string>& files) {
     auto const fd = to.make("dormouse.db");
     if (!fd) return std::unexpected(fd.error());
     auto const path = to.path("dormouse.db");
-    Chain chain(depot, sealing, state.generation);
+    Chain chain(depot, sealing, state.generation, stopped);
     while (chain.newest().sequence < state.pieces) {
         auto piece = chain.next();
         if (!piece) return std::unexpected(std::move(piece.error()));
-        if (auto written = write_pages(fd->get(), piece->cut, path); !written) return written;
+        auto written = write_pages(fd->get(), piece->cut, path);
+        // One sync of all at the end could not be stopped.
+        if (written) written = sync_file(fd->get(), path);
+        if (!written) return written;
         for (KeyFile& file : piece->files) files[file.name] = std::move(file.content);
     }
     if (::ftruncate(fd->get(), static_cast<off_t>(state.bytes)) != 0) return refused(path, errno);
@@ -144,7 +150,8 @@ bool is_copy(std::filesystem::path const& directory) {
     return std::filesystem::exists(directory / copy_index_name, error);
 }
 
-Result<CopyState> check_copy(Depot& depot, Sealing const& sealing, std::optional<Time> at) {
+Result<CopyState> check_copy(Depot& depot, Sealing const& sealing, std::optional<Time> at,
+                             Stopped const& stopped) {
     auto const index = read_index(depot, sealing);
     if (!index) return std::unexpected(index.error());
     Generation const* best = nullptr;
@@ -155,19 +162,20 @@ Result<CopyState> check_copy(Depot& depot, Sealing const& sealing, std::optional
         if (at && *one.complete > *at) continue;
         if (!best || *one.complete >= *best->complete) best = &one;
     }
-    if (best) return check_generation(depot, sealing, best->id, at);
+    if (best) return check_generation(depot, sealing, best->id, at, stopped);
     if (!first) return fail(Code::not_found, "the copy holds no complete state yet");
     return fail(Code::not_found,
                 "the copy holds no state of that time: its first one is of " + iso_time(*first));
 }
 
 Result<void> restore_copy(Depot& depot, Sealing const& sealing, CopyState const& state,
-                          std::filesystem::path const& to, Time now) {
+                          std::filesystem::path const& to, Time now, Stopped const& stopped) {
     Restoring restoring(to);
     if (auto begun = restoring.begin({state.time, state.release, state.feed}, now); !begun)
         return begun;
     std::map<std::string, std::string> files;
-    if (auto done = write_database(depot, sealing, state, restoring, files); !done) return done;
+    if (auto done = write_database(depot, sealing, state, stopped, restoring, files); !done)
+        return done;
     for (auto const& [name, content] : files) {
         auto const fd = restoring.make(name);
         if (!fd) return std::unexpected(fd.error());
@@ -175,6 +183,7 @@ Result<void> restore_copy(Depot& depot, Sealing const& sealing, CopyState const&
         if (written) written = sync_file(fd->get(), restoring.path(name));
         if (!written) return written;
     }
+    if (stopped && stopped()) return fail(Code::cancelled, "interrupted");
     return restoring.finish();
 }
 

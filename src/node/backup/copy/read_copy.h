@@ -4,6 +4,7 @@
 
 #include "backup/copy/depot.h"
 #include "backup/copy/piece.h"
+#include "backup/restore.h"
 
 #include <filesystem>
 #include <optional>
@@ -23,13 +24,14 @@ struct CopyState {
 // Returns true if the directory has a continuous copy, and not a backup.
 [[nodiscard]] bool is_copy(std::filesystem::path const& directory);
 // Reads the newest state that is not newer than `at`. Errors: not_found if there is none; internal
-// for a piece that is missing or damaged; newer_format; bad_value for a wrong key; those of the
-// depot.
+// for a piece that is missing or damaged; newer_format; bad_value for a wrong key; cancelled:
+// `stopped`, which is called before each piece, returned true; those of the depot.
 [[nodiscard]] Result<CopyState> check_copy(Depot& depot, Sealing const& sealing,
-                                           std::optional<Time> at);
-// After an error nothing is left. Errors: wrong_state unless `to` is empty or does not exist.
+                                           std::optional<Time> at, Stopped const& stopped);
+// After an error nothing is left. Errors: wrong_state unless `to` is empty or does not exist; those
+// of check_copy().
 [[nodiscard]] Result<void> restore_copy(Depot& depot, Sealing const& sealing,
                                         CopyState const& state, std::filesystem::path const& to,
-                                        Time now);
+                                        Time now, Stopped const& stopped);
 
 }  // namespace dormouse::backup

@@ -21,7 +21,6 @@ constexpr long connect_limit_ms = 10'000;
 // Slower than this for so long, a request has stalled.
 constexpr long slow_bytes = 1'024, slow_s = 20;
 constexpr long request_limit_s = 300;
-constexpr auto stop_limit = std::chrono::seconds(3);
 constexpr std::size_t error_body_max = 16'384;
 
 struct CurlLibrary {
@@ -141,7 +140,7 @@ private:
         if (request.options_.stop == nullptr || !*request.options_.stop) return 0;
         auto const now = std::chrono::steady_clock::now();
         if (!request.stopping_since_) request.stopping_since_ = now;
-        return now - *request.stopping_since_ > stop_limit ? 1 : 0;
+        return now - *request.stopping_since_ >= request.options_.stop_after ? 1 : 0;
     }
 
     [[nodiscard]] std::string what() const { return method_ + " " + url_ + ": "; }

@@ -5,6 +5,7 @@
 #include <dormouse/error.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,8 +21,9 @@ public:
         std::string access_key;
         std::string secret_key;
         std::string user_agent;
-        std::atomic<bool> const* stop =
-            nullptr;  // once true, all requests end within some seconds; may be null
+        // Once true, requests are given `stop_after` more to end, all together. May be null.
+        std::atomic<bool> const* stop = nullptr;
+        std::chrono::milliseconds stop_after{3'000};
     };
     explicit ObjectStore(Options options);
     ~ObjectStore();
