@@ -150,6 +150,21 @@ class Disk(Case):
         self.assertEqual(run('verify', '--data', copy).returncode, 0)
         self.server.start()
 
+    def test_first_configuration_on_a_full_disk(self):
+        """Also if a part of it has been written, the reason is named and nothing of it is left."""
+        self.server.term()
+        place = pathlib.Path(self.place, 'new')
+        place.mkdir()
+        self.fill()
+        for room in (0, 4096):
+            os.truncate(self.ballast, self.ballast.stat().st_size - room)
+            for words in (('config', 'init', str(place / 'd.toml')), ('init', str(place), '-y')):
+                with self.subTest(words=words, room=room):
+                    done = run(*words, env=environment(HOME=self.place))
+                    self.assertEqual(done.returncode, 8, done)
+                    self.assertIn('No space left on device', done.stderr)
+                    self.assertEqual(list(place.iterdir()), [])
+
     def test_read_only_directory_is_refused(self):
         session = self.server.create('deploy A')['id']
         self.server.term()

@@ -5,6 +5,7 @@
 #include "app/start/config_checks.h"
 
 #include "base/text/duration.h"
+#include "cli/client/new_file.h"
 #include "cli/client/saved/settings.h"
 #include "config/effective.h"
 #include "config/example.h"
@@ -14,23 +15,22 @@
 #include "config/values.h"
 #include "json/json.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
+#include <string>
+#include <system_error>
 
 namespace dormouse::app {
 
 namespace {
 
 constexpr int usage = 2;
+constexpr int example_mode = 0600;
 
-int not_written(cli::ConfigOptions const& options) {
-    Code const code = errno == ENOSPC ? Code::store_full : Code::internal;
+int not_written(cli::ConfigOptions const& options, std::string const& path, std::error_code why) {
+    Code const code = cli::is_disk_full(why) ? Code::store_full : Code::internal;
     return complain({"config", options.json},
-                    {code, "cannot write " + options.path + ": " + std::strerror(errno)});
+                    {code, "cannot write " + path + ": " + why.message()});
 }
 
 int write_example(cli::ConfigOptions const& options) {
@@ -40,19 +40,13 @@ int write_example(cli::ConfigOptions const& options) {
     std::error_code error;
     auto const folder = std::filesystem::path(path).parent_path();
     if (!folder.empty()) std::filesystem::create_directories(folder, error);
-    int const fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0 && errno == EEXIST)
+    if (error) return not_written(options, folder.string(), error);
+    error = cli::write_new_file(path, text, example_mode);
+    if (error == std::errc::file_exists)
         return complain({"config", options.json},
                         {Code::bad_value,
                          path + " already exists; choose another file, or - to print the example"});
-    if (fd < 0) return not_written(options);
-    bool const written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    bool const closed = ::close(fd) == 0;
-    if (!written || !closed) {
-        int const status = not_written(options);
-        ::unlink(path.c_str());
-        return status;
-    }
+    if (error) return not_written(options, path, error);
     std::printf("%s written; every line of it is a comment.\n", path.c_str());
     std::printf("Edit it, then: dormouse config check %s\n", cli::shell_word(path).c_str());
     return 0;

@@ -3,13 +3,10 @@
 #include "base/text/text.h"
 #include "cli/client/address.h"
 #include "cli/client/client.h"
+#include "cli/client/new_file.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/init/first_config.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <istream>
@@ -48,14 +45,9 @@ std::optional<FoundModel> choose_model(Context const& context, bool ask, Install
     return found.models[number >= 1 && number <= found.models.size() ? number - 1 : 0];
 }
 
-Outcome<void> write_new(std::string const& path, std::string const& text, int mode) {
-    int const fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    int error = fd < 0 ? errno : 0;
-    if (error == 0 && ::write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-        error = errno;
-    if (fd >= 0) ::close(fd);
-    if (error == 0) return {};
-    return failure(status::failed, path + ": " + std::generic_category().message(error));
+Outcome<void> not_written(std::string const& path, std::error_code why) {
+    return failure(is_disk_full(why) ? status::refused : status::failed,
+                   path + ": " + why.message());
 }
 
 // Nothing is written if one of the files exists.
@@ -68,10 +60,14 @@ Outcome<void> write_both(std::string const& config, std::string const& tool, Cho
                            "Name another folder: dormouse init DIR.");
     auto const folder = std::filesystem::path(config).parent_path();
     std::filesystem::create_directories(folder, error);
-    if (error) return failure(status::failed, folder.string() + ": " + error.message());
-    if (auto done = write_new(config, first_config(choices, found), config_mode); !done)
-        return done;
-    return write_new(tool, example_tool_text(), tool_mode);
+    if (error) return not_written(folder.string(), error);
+    error = write_new_file(config, first_config(choices, found), config_mode);
+    if (error) return not_written(config, error);
+    error = write_new_file(tool, example_tool_text(), tool_mode);
+    if (!error) return {};
+    std::error_code ignored;
+    std::filesystem::remove(config, ignored);  // so that the command can run again
+    return not_written(tool, error);
 }
 
 std::string found_text(Installed const& found) {
