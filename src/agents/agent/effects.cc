@@ -8,6 +8,7 @@
 #include "session/limits.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace dormouse::agent {
@@ -79,22 +80,24 @@ ToolResult run_guarded(Tool const& tool, ToolCall const& call, std::stop_token s
 
 // A tool's result, written on the worker thread, then read on the loop.
 struct Worked {
-    ToolResult result = Failed{"too many tools wait for a worker"};
+    ToolResult result = Failed{"the tool was not started: too many tools wait for a worker", true};
     bool begun = false;
 };
 
 // A gate's decision, written on the worker thread, then read on the loop.
 struct Decided {
-    GateDecision decision = Deny{"too much work is queued"};
-    bool refused = false;
+    std::optional<GateDecision> decision = {};  // nullopt: it has not begun
 };
 
 // The call may have waited for the thread.
 void work(Tool const& tool, ToolCall const& call, std::stop_token stop, Worked& out) {
-    out.begun = !stop.stop_requested() && call.may_start.still();
-    out.result = out.begun
-                     ? run_guarded(tool, call, std::move(stop))
-                     : Failed{"the tool was not started: " + std::string(MayStart::refusal), true};
+    if (stop.stop_requested() || !call.may_start.still()) {
+        out.result = Failed{"the tool was not started: " + std::string(MayStart::refusal), true};
+        return;
+    }
+    out.result = InDoubt{"memory ran out while the tool ran", {}};  // until it has returned
+    out.begun = true;
+    out.result = run_guarded(tool, call, std::move(stop));
 }
 
 GateOutcome outcome_of(AskGate const& ask, GateDecision decision) {
@@ -334,16 +337,17 @@ void AgentEffects::ask_gate(SessionId session, EffectId id, std::string agent, A
     auto const over = std::make_shared<bool>(false);
     Key const key{session, id};
     auto job = [gate, tool, pin = registry_.pin(), call = std::move(call),
-                may_start = MayStart(surroundings_.may_start), decided](std::stop_token const&) {
-        decided->refused = !may_start.still();
-        if (!decided->refused) decided->decision = with_tool(ask_guarded(*gate, call), tool);
+                may_start = MayStart(surroundings_.may_start),
+                decided](std::stop_token const& stop) {
+        if (stop.stop_requested() || !may_start.still()) return;
+        decided->decision = with_tool(ask_guarded(*gate, call), tool);
     };
     auto finished = [this, key, ask = std::move(ask), decided, over,
                      done = std::move(done)](bool) mutable {
         if (std::exchange(*over, true)) return;
         running_.erase(key);
-        if (decided->refused) return not_begun(key);
-        done(outcome_of(ask, std::move(decided->decision)));
+        if (!decided->decision) return not_begun(key);
+        done(outcome_of(ask, *std::move(decided->decision)));
     };
     auto source = workers_.run(std::move(job), std::move(finished));
     keep(key, over, [source]() mutable { source.request_stop(); });

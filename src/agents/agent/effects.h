@@ -15,8 +15,8 @@ struct Surroundings {
     std::function<Time()> now = {};
     session::TraceRules tracing = {};
     MayStart::Make may_start = {};
-    // Called for a gate, an interceptor or a prompt that waited and must not begin any more: it did
-    // nothing and has no outcome. REQUIRED with `may_start`.
+    // Called for gates, interceptors and prompts that have not begun, and have no outcome: see
+    // port::Effects. REQUIRED if `may_start` is set, or a gate may block.
     std::function<void(SessionId, session::EffectId)> not_begun = {};
 };
 

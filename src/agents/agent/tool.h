@@ -131,7 +131,7 @@ struct Gate {
 // Interceptors of turns, by the names in the terms of agents. No side effects: asked again after a
 // crash. Called on the loop; must not block; keeps a time limit. `done` is called once, perhaps
 // before the call returns, and never after the stop; with nullopt, if it has waited and must not
-// begin any more.
+// begin any more or its threads have no place for it.
 using AskTurn = std::function<StopTool(port::TurnRequest request, MayStart may_start,
                                        port::Fn<void(std::optional<session::TurnOutcome>)> done)>;
 

@@ -45,6 +45,17 @@ struct TurnRequest {
 // AgentAttach, AgentReport and AgentAsk before it, and AgentReport after it. Outcomes and deltas
 // come on the loop; an outcome may come before start returns. stop() of an effect that is not
 // running does nothing.
+//
+// An effect that was started may still not begin: the queue of its threads is full, or it waited
+// and this process must not begin anything any more. Then it has done nothing, and
+//   a gate, interceptors, a prompt: have no outcome. The implementation reports that they have not
+//     begun (agent::Surroundings::not_begun), and the runner starts them again at a scan.
+//   a tool: has the outcome Failed with `nothing_done`; its next attempt follows after a back-off.
+//   a poll: has the outcome NotYet; the next one follows as its pause says.
+//   a request to a model: has the outcome ModelFailure, which may be retried. Its code is
+//     model_failed; that of a function of the program store_unavailable, or overloaded if the
+//     queue was full.
+//   notify_agent: never waits.
 class Effects {
 public:
     virtual ~Effects() = default;

@@ -484,6 +484,8 @@ struct Context {
     // When the open model request is given up, if later than its time limit. The limit of a request
     // that waits for a free slot starts when it is sent.
     std::optional<Time> model_until = {};
+    // Calls whose gate has not begun. Its time limit does not count: it is asked again.
+    std::vector<CallNo> gates_not_begun = {};
     // Number of the first session that this command creates; others follow. nullopt: there is none
     // at the moment.
     std::optional<std::uint64_t> next_session = 0;

@@ -159,8 +159,8 @@ struct GateMissing {
     std::string gate;
 };
 
-// The gate is asked again: it is configured again, or it was being asked when the runtime stopped
-// for longer than gate_time_limit.
+// The gate is asked again: it is configured again, it was being asked when the runtime stopped for
+// longer than gate_time_limit, or it could not begin for that long.
 struct GateBack {
     CallNo call = 0;
     std::string gate;

@@ -5,6 +5,7 @@
 #include "session/parts.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <ranges>
 #include <utility>
@@ -20,6 +21,8 @@ struct Asked {
     port::Fn<void(std::optional<session::TurnOutcome>)> done;
     std::stop_source job;
     bool over = false;
+    // Set once, by the job when it begins or by the loop when it must not begin any more.
+    std::atomic<bool> claimed = false;
 
     void end(std::optional<session::TurnOutcome> outcome) {
         if (!std::exchange(over, true)) done(std::move(outcome));
@@ -91,6 +94,12 @@ void tell_after(Interceptors const& all, port::TurnRequest const& request) {
     }
 }
 
+session::TurnOutcome run(Interceptors const& all, port::TurnRequest const& request) {
+    if (!request.ask.ended) return ask_before(all, request);
+    tell_after(all, request);
+    return {request.ask.turn, true};
+}
+
 session::TurnOutcome unanswered(session::AskTurn const& ask, std::string why) {
     session::TurnOutcome out{ask.turn, ask.ended};
     if (!ask.ended) out.refused = std::move(why);
@@ -107,27 +116,24 @@ agent::AskTurn adapt(std::vector<TurnInterceptor> interceptors, port::Workers& w
                port::Fn<void(std::optional<session::TurnOutcome>)> done) -> agent::StopTool {
         auto const asked = std::make_shared<Asked>(std::move(done));
         auto const ask = std::make_shared<session::AskTurn const>(request.ask);
-        auto const outcome = std::make_shared<std::optional<session::TurnOutcome>>(
-            unanswered(*ask, "too much work is queued"));
-        auto job = [all, outcome, may_start = std::move(may_start),
+        // nullopt: the interceptors have not begun
+        auto const outcome = std::make_shared<std::optional<session::TurnOutcome>>();
+        auto job = [all, asked, outcome, may_start = std::move(may_start),
                     request = std::move(request)](std::stop_token const&) {
-            if (!may_start.still()) {
-                outcome->reset();
-            } else if (!request.ask.ended) {
-                *outcome = ask_before(*all, request);
-            } else {
-                tell_after(*all, request);
-            }
+            if (asked->claimed.exchange(true) || !may_start.still()) return;
+            *outcome = run(*all, request);
         };
         asked->job = workers.run(std::move(job),
                                  [asked, outcome](bool) { asked->end(std::move(*outcome)); });
         loop.after(limit, [asked, ask] {
             if (asked->over) return;
             asked->job.request_stop();
+            if (!asked->claimed.exchange(true)) return asked->end(std::nullopt);
             asked->end(unanswered(*ask, "the interceptors did not answer in time"));
         });
         return [asked] {
             asked->over = true;
+            asked->claimed = true;
             asked->job.request_stop();
         };
     };

@@ -78,6 +78,67 @@ TEST(TurnsAdapter, InterceptorsThatMustNotBegin_AreNotAsked) {
     EXPECT_EQ(asked, 1);
 }
 
+// Keeps jobs until the test runs them; refuses them while it is full.
+class Queue final : public port::Workers {
+public:
+    std::stop_source run(port::Fn<void(std::stop_token)> job,
+                         port::Fn<void(bool ran)> done) override {
+        if (full) done(false);
+        if (!full) jobs.emplace_back(std::move(job), std::move(done));
+        return {};
+    }
+    bool full = false;
+    std::vector<std::pair<port::Fn<void(std::stop_token)>, port::Fn<void(bool)>>> jobs;
+};
+
+class QueuedTurn : public testing::Test {
+protected:
+    agent::StopTool begin() {
+        port::TurnRequest request;
+        request.ask.names = {"one"};
+        return turns(std::move(request), {}, [this](std::optional<session::TurnOutcome> outcome) {
+            answers.push_back(!outcome           ? "not begun"
+                              : outcome->refused ? *outcome->refused
+                                                 : "proceed");
+        });
+    }
+
+    Queue workers;
+    runner::testing::TestLoop loop;
+    int asked = 0;
+    TurnInterceptor one{.name = "one", .before = [this](TurnInfo const&) -> TurnDecision {
+                            ++asked;
+                            return Proceed{};
+                        }};
+    agent::AskTurn turns = adapt({one}, workers, loop, Duration(60'000));
+    std::vector<std::string> answers;
+};
+
+TEST_F(QueuedTurn, QueueIsFull_HasNotBegun) {
+    workers.full = true;
+    auto const stop = begin();
+    EXPECT_EQ(answers, std::vector<std::string>{"not begun"});
+    EXPECT_EQ(asked, 0);
+}
+
+// Threads that are busy for a minute refuse no turn.
+TEST_F(QueuedTurn, TimeIsUpInTheQueue_HasNotBegunAndNeverDoes) {
+    auto const stop = begin();
+    loop.advance(Duration(60'000));
+    EXPECT_EQ(answers, std::vector<std::string>{"not begun"});
+    workers.jobs.at(0).first({});
+    workers.jobs.at(0).second(true);
+    EXPECT_EQ(asked, 0);
+    EXPECT_EQ(answers.size(), 1U);
+}
+
+TEST_F(QueuedTurn, TimeIsUpWhileItRuns_IsRefused) {
+    auto const stop = begin();
+    workers.jobs.at(0).first({});
+    loop.advance(Duration(60'000));
+    EXPECT_EQ(answers, std::vector<std::string>{"the interceptors did not answer in time"});
+}
+
 TEST_F(TurnsTest, FirstRegistered_IsOutermost) {
     settings.turns = {recorder("outer"), recorder("inner")};
     open();

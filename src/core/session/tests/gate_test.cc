@@ -235,6 +235,19 @@ TEST_F(GateTest, GateTimeout_Denies) {
     EXPECT_FALSE(first<GateDecided>(d).allowed);
 }
 
+// The queue of the threads was full for that long.
+TEST_F(GateTest, GateThatHasNotBegun_DoesNotTimeOut) {
+    asks_for({gated(plain())});
+    now += limits::gate_time_limit;
+    auto tick = request_of(Tick{});
+    tick.context.gates_not_begun = {1};
+    State full = state;
+    EXPECT_EQ(types(tick.decided_on(full)), "gate_back");
+    EXPECT_EQ(outstanding(full).size(), 1U) << "it is asked again";
+    now += limits::gate_time_limit;
+    EXPECT_EQ(types(request_of(Tick{}).decided_on(full)), "gate_decided model_requested");
+}
+
 TEST_F(GateTest, DecisionOfAnotherGateOrCall_IsDropped) {
     asks_for({gated(plain(), {"first", "second"}), plain()});
     (void)gate(1, GateOutcome::Allow{});

@@ -239,6 +239,7 @@ private:
     [[nodiscard]] bool is_own_run(session::Effect const& effect) const;
     [[nodiscard]] std::optional<Time> time_of(session::Timer const& timer) const;
     [[nodiscard]] std::optional<Time> model_until() const;
+    [[nodiscard]] std::vector<CallNo> gates_not_begun() const;
     void start(session::Effect const& effect);
     // Returns a function for when what the effect needs has been read: false if it must not start
     // any more.

@@ -170,6 +170,17 @@ std::optional<Time> Lane::model_until() const {
     return services_.effects.model_until(id_, {state_->turn->request->since, 0});
 }
 
+// The queue of their threads was full whenever they were started (forget_effect).
+std::vector<CallNo> Lane::gates_not_begun() const {
+    CHECK(state_);
+    std::vector<CallNo> out;
+    for (auto const& [id, effect] : outstanding(*state_)) {
+        if (std::holds_alternative<AskGate>(effect.what) && !running_.contains(id))
+            out.push_back(id.call);
+    }
+    return out;
+}
+
 // Returns when this process does it. nullopt: it does it already, or when another poll ends.
 std::optional<Time> Lane::time_of(Timer const& timer) const {
     if (timer.kind == TimerKind::poll) {

@@ -111,6 +111,27 @@ TEST_F(Polling, Deadline_PollDoesNotAnswer_Expires) {
     EXPECT_EQ(effects.polled.size(), 1U) << "not asked twice";
 }
 
+// A session whose gate finds the queue of the threads full.
+TEST_F(RunnerTest, GateThatHasNotBegun_IsAskedAtEachScanAndNotDenied) {
+    SessionId const session = new_session();
+    runner->start();
+    (void)ask(session, prompt("please"));
+    effects.reply({gated(plain())});
+    loop.run();
+    for (int second = 0; second < 70; ++second) {
+        ASSERT_EQ(effects.gated.size(), 1U) << second;
+        effects.gated.clear();
+        State const now = stored(session);
+        runner->forget_effect(session, outstanding(now).begin()->first);
+        loop.advance(1'000 * one_ms);
+    }
+    ASSERT_EQ(effects.gated.size(), 1U);
+    auto one = std::move(effects.gated.back());
+    one.done(GateOutcome{one.ask.call, one.ask.gate, GateOutcome::Allow{}});
+    loop.run();
+    EXPECT_EQ(effects.ran.size(), 1U);
+}
+
 // A session with a call that waits for a gate that is not configured.
 class Held : public RunnerTest {
 protected:
