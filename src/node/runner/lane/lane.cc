@@ -277,7 +277,7 @@ void Lane::decide_waiting() {
         throw;
     }
     keep_waiting({std::make_move_iterator(next), std::make_move_iterator(waiting.end())});
-    if (draft.records.empty() && !must_write_driver()) return compare();
+    if (draft.records.empty() && !must_write_driver()) return compare(late_after);
     send(std::move(draft));
 }
 
@@ -390,7 +390,7 @@ void Lane::send(Draft draft) {
 
 void Lane::write(port::Append append) {
     CHECK(shut_);
-    written_at_ = services_.schedule.monotonic();
+    asked_at_ = services_.schedule.monotonic();
     auto done = [self = shared_from_this()](port::AppendResult durable) {
         self->committed(std::move(durable));
     };
@@ -431,7 +431,7 @@ void Lane::committed(port::AppendResult durable) {
     newest_ = {state_->head, *durable};
     if (next_driver_ && has_lost_driver()) services_.observer.took_over();
     driver_ = next_driver_.value_or(driver_);
-    if (is_late() && begins_run()) read_before_effects();
+    if (is_late(late_after) && begins_run()) read_before_effects();
     unless_exhausted([&] { take_up_commit(); });
 }
 

@@ -209,10 +209,10 @@ private:
     void look_again(Error const& error);
     void drop_memory();
     void drop_lost_effects();
-    [[nodiscard]] bool is_late() const;
+    [[nodiscard]] bool is_late(Duration after) const;
     [[nodiscard]] bool begins_run() const;
     void read_before_effects();
-    void compare();
+    void compare(Duration late_after);
     void release();
     void forget_cut();
     void forget(Error const& error);
@@ -251,7 +251,8 @@ private:
     void add_files(port::ModelRequest request);
     void send_request(port::ModelRequest request);
 
-    // After a longer append to a shared store, the session is read again before a run starts.
+    // After a longer append to a shared store, or a longer comparison with it, the session is read
+    // or compared again before a run starts.
     static constexpr Duration late_after{1'000};
     static constexpr std::size_t inbox_max = 10'000;
     static constexpr std::size_t append_bytes_max = std::size_t{4} << 20;
@@ -278,7 +279,8 @@ private:
     // The driver that the append in progress sets; nullopt: it stays the same. This process may get
     // another epoch meanwhile.
     std::optional<Epoch> next_driver_;
-    Duration written_at_{};  // monotonic: when the newest append was given to the writer
+    // Monotonic: when the newest append was given to the writer, or the newest comparison began.
+    Duration asked_at_{};
     std::vector<Request> inbox_;
     std::size_t checking_ = 0;             // submissions whose values are being checked
     bool abandoned_ = false;               // the runner is gone

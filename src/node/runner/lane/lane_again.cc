@@ -165,11 +165,16 @@ bool Lane::has(port::Frame const& frame) const {
            (newest_.head == last && newest_.stamp == port::stamp_of(id_, frame));
 }
 
-// Answers that no append carries leave only if memory is what the store holds.
-void Lane::compare() {
+// Answers that no append carries leave only if memory is what the store holds. A late comparison
+// says nothing about a run that is about to start (is_late): it is made again. A store that is slow
+// for long delays the start by little, because each repetition may take twice as long.
+void Lane::compare(Duration late_after) {
     CHECK(shut_ && state_ && fresh_.empty());
-    auto use = [self = shared_from_this()](Result<bool> fresh) {
+    asked_at_ = services_.schedule.monotonic();
+    auto use = [self = shared_from_this(), late_after](Result<bool> fresh) {
         if (!fresh) return self->forget(fresh.error());
+        if (*fresh && self->is_late(late_after) && self->begins_run())
+            return self->compare(2 * late_after);
         if (*fresh) return self->release();
         if (self->moved_ == moved_max) return self->forget(port::moved(self->id_).error());
         self->unless_exhausted([&] { self->decide_again(); });
@@ -276,10 +281,11 @@ bool Lane::wants_tick(Time now, std::optional<port::Due> const& stored) const {
     return at && *at <= now;
 }
 
-// Returns true if the store may have lost the append since it stored it (a standby was promoted),
-// and another process may have continued the session: the answer took over late_after.
-bool Lane::is_late() const {
-    return !services_.nodes.alone() && services_.schedule.monotonic() - written_at_ > late_after;
+// Returns true if the newest answer of the store took so long that it may be outdated: since it was
+// given, the store may have lost what it says (a standby was promoted), and another process may
+// have continued the session.
+bool Lane::is_late(Duration after) const {
+    return !services_.nodes.alone() && services_.schedule.monotonic() - asked_at_ > after;
 }
 
 // Returns true if a tool or an external agent is about to start. Other effects may run twice.

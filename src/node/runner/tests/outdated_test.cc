@@ -83,6 +83,46 @@ TEST_F(TwoRunners, LateAnswerToAnAppend_RunStartsAfterANewRead) {
     EXPECT_EQ(a.effects.ran.size(), 1U);
 }
 
+// Its start is stored late, and the comparison with the store that follows is late, too.
+class LateComparison : public TwoRunners {
+protected:
+    void hold_comparison() {
+        begin({});
+        ASSERT_EQ(a.ask(session, prompt()), "applied");
+        earlier = a.journal.disk->copy();
+        a.journal.before_answer = [this] { loop.now += Duration(1'001); };
+        a.journal.before_read = [this, reads = 0]() mutable {
+            if (++reads == 2) a.journal.hold_reads = true;
+        };
+        a.effects.reply({plain()});
+        loop.run();
+        a.journal.before_read = {};
+        ASSERT_TRUE(a.journal.hold_reads);
+    }
+    void answer_late() {
+        loop.now += Duration(1'001);
+        a.journal.release_reads();
+        loop.run();
+    }
+    decltype(a.journal.disk->copy()) earlier;
+};
+
+TEST_F(LateComparison, StoreFellBack_RunIsNotStarted) {
+    hold_comparison();
+    EXPECT_EQ(a.effects.ran.size(), 0U);
+    a.journal.disk->fall_back(earlier);
+    answer_late();
+    EXPECT_EQ(a.effects.ran.size(), 0U);
+    EXPECT_EQ(a.effects.requests.size(), 1U) << "the model is asked again";
+}
+
+TEST_F(LateComparison, StoreIsSlow_RunStarts) {
+    hold_comparison();
+    a.journal.before_read = [this] { loop.now += Duration(1'500); };
+    answer_late();
+    EXPECT_EQ(a.effects.ran.size(), 1U);
+}
+
 // A run whose start is stored and that never begins would be in doubt.
 TEST_F(TwoRunners, LateAnswerDuringADrain_RunStartsBeforeTheEnd) {
     begin({});
