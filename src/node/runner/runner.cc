@@ -241,44 +241,43 @@ void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> 
         reply(std::move(created));
         for (auto& next : waiting.mapped()) next();
     };
-    auto question = [key](port::ListStore& store) { return store.find_created(key); };
-    auto create_unless = [this, key, create = std::move(create), asker = std::move(asker),
-                          finish =
-                              std::move(finish)](Result<std::optional<SessionId>> found) mutable {
-        if (!found) return finish(std::unexpected(std::move(found.error())));
-        if (!*found)
-            return create_first(std::move(create), std::move(asker), key, std::move(finish));
-        auto const known = lane(**found);
-        known->set_create_key(key);  // the store may fall back, and it is created again
-        create_at(known, std::move(create), std::move(asker), std::move(finish));
-    };
-    port::ask(services_.journal, std::move(question), scope_.guard(std::move(create_unless)));
+    create_keyed({std::move(create), std::move(asker), key}, std::move(finish));
 }
 
-// Another process may create the session of this key, with this alias, at the same time: then that
-// session is the answer.
-void Runner::create_first(Create create, Asker asker, Bits128 const& key,
-                          port::Fn<void(Result<Created>)> reply) {
-    CHECK(reply && creating_.contains(key));
-    if (services_.nodes.alone())
-        return create_new(std::move(create), std::move(asker), key, std::move(reply));
-    auto created = [this, key, create, asker,
-                    reply = std::move(reply)](Result<Created> made) mutable {
-        Code const code = made ? Code::internal : made.error().code;
-        if (code != Code::conflict && code != Code::alias_taken) return reply(std::move(made));
-        auto question = [key](port::ListStore& store) { return store.find_created(key); };
-        auto use = [this, key, create = std::move(create), asker = std::move(asker),
-                    reply = std::move(reply), error = std::move(made.error())](
-                       Result<std::optional<SessionId>> found) mutable {
-            if (!found) return reply(std::unexpected(std::move(found.error())));
-            if (!*found) return reply(std::unexpected(std::move(error)));
-            auto const known = lane(**found);
-            known->set_create_key(key);  // as in create()
-            create_at(known, std::move(create), std::move(asker), std::move(reply));
-        };
-        port::ask(services_.journal, std::move(question), scope_.guard(std::move(use)));
+void Runner::create_keyed(Keyed what, port::Fn<void(Result<Created>)> reply) {
+    CHECK(reply && creating_.contains(what.key));
+    auto question = [key = what.key](port::ListStore& store) { return store.find_created(key); };
+    auto use = [this, what = std::move(what),
+                reply = std::move(reply)](Result<std::optional<SessionId>> found) mutable {
+        if (!found) return reply(std::unexpected(std::move(found.error())));
+        bool const alias_taken = what.refused && what.refused->code == Code::alias_taken;
+        if (!*found && alias_taken) return reply(std::unexpected(*std::move(what.refused)));
+        auto answered =
+            services_.nodes.alone() ? std::move(reply) : repeat_if_refused(what, std::move(reply));
+        if (!*found)
+            return create_new(std::move(what.create), std::move(what.asker), what.key,
+                              std::move(answered));
+        auto const known = lane(**found);
+        known->set_create_key(what.key);  // the store may fall back, and it is created again
+        create_at(known, std::move(what.create), std::move(what.asker), std::move(answered));
     };
-    create_new(std::move(create), std::move(asker), key, std::move(created));
+    port::ask(services_.journal, std::move(question), scope_.guard(std::move(use)));
+}
+
+// Another process may create the session of this key, or one with this alias, at the same time. It
+// may also do so after the store fell back and lost the session that was found. Then what is stored
+// now is the answer.
+port::Fn<void(Result<Created>)> Runner::repeat_if_refused(Keyed what,
+                                                          port::Fn<void(Result<Created>)> reply) {
+    return [this, what = std::move(what),
+            reply = std::move(reply)](Result<Created> created) mutable {
+        Code const code = created ? Code::internal : created.error().code;
+        if (code != Code::conflict && code != Code::alias_taken) return reply(std::move(created));
+        if (++what.tries == keyed_tries_max)
+            return reply(fail(Code::store_unavailable, "Other servers create this session, too."));
+        what.refused = std::move(created.error());
+        create_keyed(std::move(what), std::move(reply));
+    };
 }
 
 // Not called for a repeated request with an Idempotency-Key: its session has the alias already.

@@ -281,8 +281,18 @@ private:
     }
 
     [[nodiscard]] std::shared_ptr<Lane> lane(SessionId session, bool fresh = false);
-    void create_first(session::Create create, Asker asker, Bits128 const& key,
-                      port::Fn<void(Result<Created>)> reply);
+    // A creation with an Idempotency-Key.
+    struct Keyed {
+        session::Create create;
+        Asker asker;
+        Bits128 key;
+        unsigned tries = 0;                 // that the store has refused
+        std::optional<Error> refused = {};  // why it refused the newest one
+    };
+    static constexpr unsigned keyed_tries_max = 8;
+    void create_keyed(Keyed what, port::Fn<void(Result<Created>)> reply);
+    [[nodiscard]] port::Fn<void(Result<Created>)> repeat_if_refused(
+        Keyed what, port::Fn<void(Result<Created>)> reply);
     void create_new(session::Create create, Asker asker, std::optional<Bits128> key,
                     port::Fn<void(Result<Created>)> reply);
     void create_fresh(session::Create create, Asker asker, std::optional<Bits128> key,

@@ -476,30 +476,6 @@ TEST_F(TwoRunners, RacingCreations_OfOneKey_AreOneSession) {
     EXPECT_EQ(made[0]->session, made[1]->session);
 }
 
-// The store falls back after B has found the session of the key, and before B reads it.
-TEST_F(TwoRunners, SessionOfAKeyIsLostMeanwhile_IsMadeAgainUnderItsKey) {
-    Create const create{{}, "default", "demo", {}, {}, {}, {}, {}, {}};
-    std::vector<SessionId> made;
-    auto const ask = [&](Server& server) {
-        server.runner->create(
-            create, {{ActorType::token, "ann"}, "key", "digest"},
-            [&](Result<Created> const& one) { made.push_back(one ? one->session : SessionId()); });
-        loop.run();
-    };
-    auto const earlier = a.journal.disk->copy();
-    ask(a);
-    int reads = 0;
-    b.journal.before_read = [&] {
-        if (++reads == 2) b.journal.disk->fall_back(earlier);
-    };
-    ask(b);
-    b.journal.before_read = {};
-    ask(b);
-    ASSERT_EQ(made.size(), 3U);
-    EXPECT_EQ(made[0], made[1]);
-    EXPECT_EQ(made[1], made[2]);
-}
-
 // B looks up what its memory names, and A has cut it from the history meanwhile.
 TEST_F(TwoRunners, HistoryCutElsewhere_LookUpIsMadeAgain) {
     begin({});
