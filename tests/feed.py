@@ -142,6 +142,22 @@ class Feed(FeedCase):
             frame = stream.frame()
         self.assertEqual(frame.data['object']['status'], 'completed')
 
+    def test_stream_from_now_has_its_place_before_its_first_event(self):
+        self.server.create('hello')
+        stream = self.stream('?after=now')
+        place = None
+        while not place:
+            frame = stream.frame()
+            self.assertFalse(frame.data)
+            place = frame.id
+        session = self.server.create('hello')['id']
+        frame = stream.frame()
+        self.assertEqual(key(frame.data), (session, 1))
+        again = self.stream(last_event_id=place)
+        while not (frame := again.frame()).data:
+            pass
+        self.assertEqual(key(frame.data), (session, 1))
+
     def test_unknown_view_is_refused(self):
         self.assertProblem(self.server.get('/api/events?view=all'), 400, 'bad_value')
 

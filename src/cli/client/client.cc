@@ -162,6 +162,8 @@ EventStream::EventStream(EventStream&&) noexcept = default;
 EventStream& EventStream::operator=(EventStream&&) noexcept = default;
 EventStream::~EventStream() = default;
 
+std::string const& EventStream::position() const { return state_->parser.last_id(); }
+
 Outcome<std::vector<SseEvent>> EventStream::read() {
     auto& arrival = *state_->arrival;
     std::vector<SseEvent> events;

@@ -44,6 +44,9 @@ public:
     // when the stream has ended; the exit status (unreachable, refused) says whether it can be
     // opened again.
     [[nodiscard]] Outcome<std::vector<SseEvent>> read();
+    // The position from which another stream continues after what read() has returned; empty: it
+    // has none yet. A stream that begins "now" has one before its first event.
+    [[nodiscard]] std::string const& position() const;
 
 private:
     friend class Client;

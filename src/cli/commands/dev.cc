@@ -9,6 +9,7 @@
 #include "cli/commands/commands.h"
 #include "cli/render/story.h"
 
+#include "base/check.h"
 #include "base/text/text.h"
 #include "base/url.h"
 
@@ -127,6 +128,7 @@ private:
     void print_change(std::string_view what, std::string const& list);
     [[nodiscard]] bool has_mistakes();
     // Returns whether the server is there.
+    void open_events();
     [[nodiscard]] bool print_events();
     void print(SseEvent const& event);
     void say(Failure const& failed) { context_.err << text(failed) << std::flush; }
@@ -165,10 +167,15 @@ Outcome<void> Dev::start() {
     client_.emplace(*std::move(client));
     // The address stays the same from now on.
     if (auto const url = dormouse::parse_url(server_->url())) listen_ = url->authority();
-    auto const from = after_ == "now" ? "&after=now" : "";
-    events_.emplace(
-        client_->open(std::string("/api/events?project=*") + from, after_ == "now" ? "" : after_));
+    open_events();
     return {};
+}
+
+void Dev::open_events() {
+    CHECK(client_);
+    bool const now = after_ == "now";
+    events_.emplace(client_->open(now ? "/api/events?project=*&after=now" : "/api/events?project=*",
+                                  now ? "" : after_));
 }
 
 Outcome<void> Dev::stop() {
@@ -212,7 +219,6 @@ void Dev::open_inbox(std::string const& inbox) {
 }
 
 void Dev::print(SseEvent const& event) {
-    if (!event.id.empty()) after_ = event.id;
     auto const checked = json::check(event.data);
     if (!checked) return;
     json::View const view(*checked);
@@ -230,13 +236,14 @@ void Dev::print(SseEvent const& event) {
 bool Dev::print_events() {
     if (!events_) return false;
     auto const events = events_->read();
+    if (!events_->position().empty()) after_ = events_->position();
     if (events) {
         for (SseEvent const& event : *events) print(event);
         return true;
     }
     bool const ended = server_->ended();
     if (!ended && is_away(events.error())) {
-        events_.emplace(client_->open("/api/events?project=*", after_ == "now" ? "" : after_));
+        open_events();
         return true;
     }
     say(ended ? Failure{status::failed, "the server ended; it is started again when a file changes",

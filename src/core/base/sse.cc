@@ -27,6 +27,7 @@ void SseParser::take_line(Each const& each) {
     constexpr std::string_view mark = "\xEF\xBB\xBF";
     if (std::exchange(first_line_, false) && line.starts_with(mark)) line.remove_prefix(3);
     if (line.empty()) {
+        last_id_ = event_.id;
         auto const whole = std::exchange(event_, {.id = event_.id, .name = {}, .data = {}});
         if (std::exchange(has_data_, false)) each(whole);
         return;

@@ -15,7 +15,7 @@ struct SseEvent {
     std::string data;  // lines joined by line feeds
 };
 
-// Parses one connection. Skips comments and events without data.
+// Parses one connection. Skips comments and events without data; last_id() keeps their ids.
 class SseParser {
 public:
     using Each = std::function<void(SseEvent const&)>;
@@ -27,6 +27,9 @@ public:
     // Calls `each` for the events that `chunk` completes. Returns false, from then on, if an event
     // was too large.
     [[nodiscard]] bool feed(std::string_view chunk, Each const& each);
+    // The id of the newest complete frame that has one, also of a frame without data: a stream that
+    // begins "now" sends its position in one. Empty: none yet.
+    [[nodiscard]] std::string const& last_id() const { return last_id_; }
 
 private:
     void take_line(Each const& each);
@@ -34,6 +37,7 @@ private:
     std::size_t event_max_;
     std::string line_;
     SseEvent event_;
+    std::string last_id_;
     bool has_data_ = false;
     bool after_return_ = false;  // a line feed now belongs to the line before it
     bool first_line_ = true;     // may begin with a byte order mark

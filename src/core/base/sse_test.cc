@@ -41,6 +41,17 @@ TEST(SseParser, EventWithoutId_KeepsTheLastOne) {
                 ElementsAre("4||a", "4|delta|b", "5||c"));
 }
 
+TEST(SseParser, FrameOfAnIdAlone_SetsTheLastId) {
+    SseParser parser;
+    int events = 0;
+    auto const count = [&events](SseEvent const&) { ++events; };
+    EXPECT_TRUE(parser.feed("retry: 1000\n\nid: f4\n", count));
+    EXPECT_EQ(parser.last_id(), "") << "the frame is not complete";
+    EXPECT_TRUE(parser.feed("\nid: f5\nda", count));
+    EXPECT_EQ(parser.last_id(), "f4");
+    EXPECT_EQ(events, 0);
+}
+
 TEST(SseParser, IdWithNul_Ignored) {
     using namespace std::string_view_literals;
     EXPECT_THAT(parsed("id: 4\0\ndata: a\n\n"sv, 1'000), ElementsAre("||a"));
