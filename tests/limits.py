@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Each limit of `[limits]`, set low and exceeded against the real server: its answer, and that
 nothing changed. One test for each key; none can be left out."""
+import json
 import select
 import socket
 import unittest
@@ -15,6 +16,20 @@ FROM_OUTSIDE = {'X-Forwarded-For': '198.51.100.7'}
 # test_validators_over_the_queue_limit_are_retryable in tests/validators.py; the last one is tested
 # in tests/ask.py.
 ELSEWHERE = ['validators_at_once', 'validators_waiting', 'waiting_calls']
+
+
+def prompts_everywhere(session, task):
+    """Every route that takes a prompt, and how its body has the text."""
+    of_project, of_session = '/api/projects/default', f'/api/sessions/{session}'
+    yield f'{of_session}/prompt', lambda text: {'text': text}
+    yield f'{of_session}/prompt', lambda text: {'parts': [{'type': 'text', 'text': text}]}
+    yield f'{of_project}/acp/session/{session}/prompt', lambda text: {'text': text}
+    yield f'{of_session}/tasks', lambda text: {'agentID': 'demo', 'prompt': text}
+    yield f'/api/tasks/{task}/resume', lambda text: {'message': text}
+    for path, agent in ('sessions', 'agentID'), ('acp/session', 'agentId'):
+        for prompt in {'text': '%s'}, {'parts': [{'type': 'text', 'text': '%s'}]}:
+            body = json.dumps({agent: 'demo', 'prompt': prompt})
+            yield f'{of_project}/{path}', lambda text, body=body: json.loads(body % text)
 
 
 class Limits(Case):
@@ -235,8 +250,16 @@ class EachOne(Limits):
         server = self.started('prompt_bytes = 1024')
         session = server.create()['id']
         self.assertStatus(server.prompt(session, 'x' * 1024), 200)
-        answer = self.untouched(session, lambda: server.prompt(session, 'x' * 1025))
-        self.assertProblem(answer, 413, 'too_large')
+        answer = server.post(f'/api/sessions/{session}/tasks', {'agentID': 'demo', 'prompt': 'go'})
+        task = answer['taskID']
+        server.get(f'/api/tasks/{task}/output?wait=30')
+        for path, body in prompts_everywhere(session, task):
+            with self.subTest(path, body=body('x')):
+                answer = self.assertProblem(server.post(path, body('x' * 1025)), 413, 'too_large')
+                self.assertEqual((answer['limit'], answer['max']), ('prompt_bytes', 1024))
+                self.assertIn(server.post(path, body('x' * 1024)).status, (201, 202))
+        for each in server.items('/api/projects/default/sessions'):
+            self.assertNotIn('x' * 1025, json.dumps(server.events(each['id'])))
 
     def test_output_bytes(self):
         server = self.started('output_bytes = 1024')

@@ -46,7 +46,6 @@ std::string alias_of(std::uint64_t number) { return "s" + std::to_string(number)
 Prompt prompt_of(std::string const& text) {
     Prompt prompt;
     prompt.parts = session::text_parts(text);
-    prompt.text_bytes = text.size();
     prompt.answer_output = Json::trusted(json::quote(text));
     prompt.answer_digest = sha256(json::canonical_object("output", prompt.answer_output));
     return prompt;

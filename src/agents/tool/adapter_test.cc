@@ -97,7 +97,6 @@ protected:
         loop.run();
         session::Prompt prompt;
         prompt.parts = Json::trusted(R"([{"type":"text","text":")" + text + R"("}])");
-        prompt.text_bytes = text.size();
         ask(std::move(prompt));
     }
     static runner::Asker asker() { return {{session::ActorType::token, "ann"}, {}, {}}; }
@@ -269,7 +268,6 @@ TEST_F(TypedToolInASession, Question_IsAnsweredByTheNextMessage) {
     EXPECT_EQ(model->views.size(), 1U);
     session::Prompt prompt;
     prompt.parts = Json::trusted(R"([{"type":"text","text":"v2"}])");
-    prompt.text_bytes = 2;
     prompt.answer_output = Json::trusted("\"v2\"");
     prompt.answer_digest = sha256(R"({"output":"v2"})");
     EXPECT_EQ(ask(std::move(prompt)), "applied");

@@ -71,7 +71,6 @@ struct Tick {};
 // Text, images and files from a user. `when` and `answers`: rule 7.
 struct Prompt {
     Json parts;
-    std::size_t text_bytes = 0;
     std::optional<PromptMode> when;
     std::optional<PendingId> answers;
     bool reopen = false;

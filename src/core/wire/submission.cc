@@ -65,7 +65,6 @@ Prompt text_prompt(std::string_view text) {
     json::Writer parts;
     parts.begin_array().begin_object().member("type", "text").member("text", text);
     out.parts = parts.end_object().end_array().json();
-    out.text_bytes = text.size();
     out.answer_output = Json::trusted(json::quote(text));
     out.answer_digest = sha256(json::canonical_object("output", out.answer_output));
     return out;

@@ -51,6 +51,12 @@ void ask(Decider& d, Create::Ask const& ask) {
                       deadline_of(ask.terms, ask.call.terms, d.at)});
 }
 
+std::optional<Error> refuse_first(Decider const& d, Create const& c) {
+    if (!c.prompt) return std::nullopt;
+    if (auto error = refuse_text(d, prompt_text, c.prompt->parts)) return error;
+    return refuse_files(d.state, c.prompt->files);
+}
+
 }  // namespace
 
 void end_asked(Decider& d) {
@@ -86,10 +92,7 @@ Result<Answer> handle(Decider& d, Create const& c) {
     if (!d.context.refused.empty())
         return agent_refused(names_agent ? "/agentID" : "", d.context.refused);
     d.state.id = c.id;
-    if (c.prompt) {
-        if (auto error = refuse_files(d.state, c.prompt->files))
-            return std::unexpected(*std::move(error));
-    }
+    if (auto error = refuse_first(d, c)) return std::unexpected(*std::move(error));
     d.emit(SessionCreated{c.project, c.agent, c.alias, c.title, c.cwd, c.labels, d.command.by,
                           d.idem(), std::nullopt, d.context.node});
     if (c.fork) begin_as_fork(d, *c.fork);

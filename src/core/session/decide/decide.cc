@@ -4,6 +4,7 @@
 #include "session/fold/fold.h"
 #include "session/limits.h"
 #include "session/outbox.h"
+#include "session/parts.h"
 
 #include <algorithm>
 #include <limits>
@@ -86,6 +87,13 @@ std::unexpected<Error> over_limit(std::string const& what, std::string_view limi
                                   std::size_t max) {
     return fail(Code::too_large, what + " must be at most " + bytes_text(max) + ".",
                 object_json("limit", limit, "max", max));
+}
+
+std::optional<Error> refuse_text(Decider const& d, std::string const& what, Json const& parts) {
+    std::size_t const max = d.context.limits.prompt_bytes;
+    bool const fits = parts.size() <= max || text_bytes(parts) <= max;  // JSON is never shorter
+    if (fits) return std::nullopt;
+    return over_limit(what, "prompt_bytes", max).error();
 }
 
 std::unexpected<Error> wrong_state(State const& state, std::string_view move) {

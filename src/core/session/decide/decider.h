@@ -202,6 +202,11 @@ void note(Decider& d, PendingId const& pending, std::string about, Sha256 const&
 // "A prompt's text must be at most 1 MiB.", with the limit's name and value.
 [[nodiscard]] std::unexpected<Error> over_limit(std::string const& what, std::string_view limit,
                                                 std::size_t max);
+inline constexpr char const* prompt_text = "A prompt's text";
+// The error if the text of `parts`, which every prompt of a session or a task passes, exceeds the
+// limit; `what` names it. nullopt: it does not.
+[[nodiscard]] std::optional<Error> refuse_text(Decider const& d, std::string const& what,
+                                               Json const& parts);
 [[nodiscard]] std::unexpected<Error> unknown();
 // Retention removed what the command is about.
 [[nodiscard]] std::unexpected<Error> gone();

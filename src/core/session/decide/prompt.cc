@@ -128,9 +128,8 @@ Result<Answer> take_input(Decider& d, Prompt const& c, PromptMode when) {
 Result<Answer> handle(Decider& d, Prompt const& c) {
     if (d.context.found.earlier) return answer_earlier(d, *d.context.found.earlier);
     State& state = d.state;
-    if (c.text_bytes > d.context.limits.prompt_bytes) {
-        return over_limit("A prompt's text", "prompt_bytes", d.context.limits.prompt_bytes);
-    }
+    if (auto error = refuse_text(d, prompt_text, c.parts))
+        return std::unexpected(*std::move(error));
     if (is_full(d.state)) return journal_full();
     if (state.lifecycle == Lifecycle::error) return wrong_state(state, "prompt");
     if (state.lifecycle == Lifecycle::completed) {

@@ -56,12 +56,11 @@ Result<Task const*> find(Decider const& d, std::string const& wanted) {
     return found;
 }
 
-std::optional<Error> refuse_text(Decider const& d, TaskAsk const& ask) {
+std::optional<Error> refuse_ask(Decider const& d, TaskAsk const& ask) {
     if (is_full(d.state)) return journal_full().error();
     if (d.state.lifecycle == Lifecycle::completed || d.state.lifecycle == Lifecycle::error)
         return wrong_state(d.state, "run a task").error();
-    if (ask.parts.size() <= d.context.limits.prompt_bytes) return std::nullopt;
-    return over_limit("A task's prompt", "prompt_bytes", d.context.limits.prompt_bytes).error();
+    return refuse_text(d, "A task's prompt", ask.parts);
 }
 
 // Calls of external agents take no slot.
@@ -97,7 +96,7 @@ Task const* open_call(State const& state, std::string const& mark) {
 }
 
 Replied start(Decider& d, TaskAsk const& ask, CallNo call) {
-    if (auto error = refuse_text(d, ask)) return std::unexpected(std::move(*error));
+    if (auto error = refuse_ask(d, ask)) return std::unexpected(std::move(*error));
     State const& state = d.state;
     if (Task const* const open = open_call(state, ask.mark))
         return Reply{.task = open->no, .again = true};
@@ -184,7 +183,7 @@ Replied resume(Decider& d, TaskAsk const& ask) {
     if (!found) return std::unexpected(found.error());
     Task const& task = **found;
     if (auto error = refuse_resume(task)) return std::unexpected(std::move(*error));
-    if (auto error = refuse_text(d, ask)) return std::unexpected(std::move(*error));
+    if (auto error = refuse_ask(d, ask)) return std::unexpected(std::move(*error));
     withdraw_notices(d, task.no, "the task was resumed");
     bool const at_once = place_is_free(d.state);
     TaskChanged changed;

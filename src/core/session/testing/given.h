@@ -118,7 +118,6 @@ public:
     Decision prompt(std::string const& text, std::optional<PromptMode> mode = {}) {
         Prompt prompt;
         prompt.parts = parts(text);
-        prompt.text_bytes = text.size();
         prompt.when = mode;
         prompt.answer_output = quoted(text);
         prompt.answer_digest = result(text).digest;

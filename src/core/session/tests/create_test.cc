@@ -96,7 +96,7 @@ TEST_F(CreateTest, UnknownSession_IsNotFound) {
 
 TEST_F(CreateTest, SameCommand_SameEventsByteForByte) {
     (void)create();
-    auto const request = request_of(Prompt{parts("go"), 2, {}, {}, false, quoted("go"), {}});
+    auto const request = request_of(Prompt{parts("go"), {}, {}, false, quoted("go"), {}});
     State one = state;
     State other = state;
     auto const a = request.decided_on(one);

@@ -10,7 +10,6 @@ protected:
     Prompt make(std::string const& text) {
         Prompt prompt;
         prompt.parts = parts(text);
-        prompt.text_bytes = text.size();
         prompt.answer_output = quoted(text);
         prompt.answer_digest = result(text).digest;
         return prompt;
@@ -180,11 +179,8 @@ TEST_F(PromptTest, FullQueue_Refuses) {
 
 TEST_F(PromptTest, Text_OverOneMebibyte_IsTooLarge) {
     (void)create();
-    Prompt large = make("x");
-    large.text_bytes = limits::prompt_bytes_max + 1;
-    EXPECT_EQ(answer_of(when(large)), "too_large");
-    large.text_bytes = limits::prompt_bytes_max;
-    EXPECT_EQ(answer_of(when(large)), "applied");
+    EXPECT_EQ(answer_of(prompt(std::string(limits::prompt_bytes_max + 1, 'x'))), "too_large");
+    EXPECT_EQ(answer_of(prompt(std::string(limits::prompt_bytes_max, 'x'))), "applied");
 }
 
 TEST_F(PromptTest, SameKeyAndBody_AnswersWithTheFirstMessage) {

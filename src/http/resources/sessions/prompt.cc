@@ -37,7 +37,6 @@ Result<AskedPrompt> read_prompt(ExchangePtr const& x) {
     asked.command.parts = input->parts;
     asked.command.files = std::move(input->files);
     asked.command.only_text = input->only_text;
-    asked.command.text_bytes = input->text.size();
     asked.command.answer_output = Json::trusted(json::quote(input->text));
     asked.command.answer_digest =
         sha256(json::canonical_object("output", asked.command.answer_output));

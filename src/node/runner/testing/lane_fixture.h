@@ -132,7 +132,6 @@ protected:
                                   std::optional<session::PromptMode> when = {}) {
         session::Prompt out;
         out.parts = session::testing::Given::parts(text);
-        out.text_bytes = text.size();
         out.when = when;
         return out;
     }

@@ -68,7 +68,6 @@ protected:
     static session::Prompt prompt(std::string const& text) {
         session::Prompt out;
         out.parts = session::testing::Given::parts(text);
-        out.text_bytes = text.size();
         return out;
     }
     // A session with a call that waits for its result until `timeout`.

@@ -228,8 +228,7 @@ protected:
     void begin_long() {
         begin({});
         Prompt large = prompt();
-        large.text_bytes = 600'000;
-        large.parts = Given::parts(std::string(large.text_bytes, 'x'));
+        large.parts = Given::parts(std::string(600'000, 'x'));
         for (int turn = 0; turn < 3; ++turn) {
             ASSERT_EQ(a.ask(session, large), "applied");
             a.effects.reply();

@@ -18,15 +18,43 @@ protected:
 TEST_F(LimitsTest, PromptText_OverTheLimit_IsRefused) {
     limits.prompt_bytes = 10;
     (void)create();
-    Prompt large;
-    large.parts = parts("x");
-    large.text_bytes = 11;
-    auto const d = when(large);
+    auto const d = prompt(std::string(11, 'x'));
     EXPECT_EQ(answer_of(d), "too_large");
     EXPECT_EQ(d.answer.error().detail, "A prompt's text must be at most 10 bytes.");
     EXPECT_EQ(d.answer.error().extra.text(), R"({"limit":"prompt_bytes","max":10})");
-    large.text_bytes = 10;
-    EXPECT_EQ(answer_of(when(large)), "applied");
+    EXPECT_EQ(answer_of(prompt(std::string(10, 'x'))), "applied");
+    EXPECT_EQ(answer_of(prompt(std::string(10, '\n'))), "applied") << "its JSON is longer";
+    Prompt several;
+    several.parts = json(R"([{"type":"text","text":"12345"},{"type":"file","name":"0123456789"},)"
+                         R"({"type":"text","text":"12345"}])");
+    EXPECT_EQ(answer_of(when(several)), "too_large") << "a newline joins them";
+    several.parts = json(R"([{"type":"text","text":"12345"},{"type":"text","text":"1234"}])");
+    EXPECT_EQ(answer_of(when(several)), "applied");
+}
+
+TEST_F(LimitsTest, FirstPromptText_OverTheLimit_MakesNoSession) {
+    limits.prompt_bytes = 10;
+    Create first{id, "default", "coder", {}, {}, {}, {}, {}, {}};
+    first.prompt = Create::FirstPrompt{parts(std::string(11, 'x'))};
+    auto const d = when(first);
+    EXPECT_EQ(answer_of(d), "too_large");
+    EXPECT_EQ(types(d), "");
+    EXPECT_EQ(d.answer.error().extra.text(), R"({"limit":"prompt_bytes","max":10})");
+    EXPECT_EQ(state.lifecycle, Lifecycle::none);
+    first.prompt = Create::FirstPrompt{parts(std::string(10, 'x'))};
+    EXPECT_EQ(answer_of(when(first)), "applied");
+}
+
+TEST_F(LimitsTest, TaskText_OverTheLimit_IsRefused) {
+    limits.prompt_bytes = 10;
+    (void)create();
+    TaskAsk ask;
+    ask.what = TaskAsk::What::start;
+    ask.agent = "coder";
+    ask.parts = parts(std::string(11, 'x'));
+    EXPECT_EQ(answer_of(when(ask)), "too_large");
+    ask.parts = parts(std::string(10, 'x'));
+    EXPECT_EQ(answer_of(when(ask)), "applied");
 }
 
 TEST_F(LimitsTest, QueuedPrompts_OverTheLimit_AreRefused) {
