@@ -222,6 +222,8 @@ class Time(Asked):
         for question in (expires, denies):
             self.assertEqual(self.call(question, wait=20)['status'], 'expired')
             self.over(question)
+        self.assertEqual(self.call(expires)['error'], 'nobody answered in time')
+        self.assertEqual(self.call(denies)['error'], 'denied: nobody answered in time')
         messages = json.dumps(self.server.messages(denies['sessionID']))
         self.assertIn('denied: nobody answered in time', messages)
         self.assertProblem(self.server.decide(expires['call'], True), 410, 'expired')

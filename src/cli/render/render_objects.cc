@@ -267,6 +267,18 @@ std::string tools_table(json::View items, Style style, std::size_t terminal) {
     return table.empty() ? "no tools\n" : table.text(style, terminal);
 }
 
+namespace {
+
+// Who settled a call.
+std::string settled_by(json::View receipt) {
+    auto const by = receipt["by"];
+    if (by["type"].string_or("") != "runtime") return safe(by["name"]);
+    bool const expired = receipt["kind"].string_or("") == "expiry";
+    return expired ? "the server, at its deadline" : "the server";
+}
+
+}  // namespace
+
 std::string pending_line(json::View call, Time now, Style style) {
     auto status = call["status"].string_or("");
     auto const receipt = call["receipt"];
@@ -277,7 +289,7 @@ std::string pending_line(json::View call, Time now, Style style) {
     auto about = reason_word(call) + ", deadline " + ahead(call["timeout"].integer_or(0), now);
     if (auto const count = call["progressCount"].integer_or(0); count > 0)
         about += ", progress " + latest_progress(call);
-    if (settled) about = "by " + plain(receipt["by"]["name"]);
+    if (settled) about = "by " + settled_by(receipt);
     auto const paint = paint_of(status);
     status.resize(std::max(status.size(), std::size_t{10}), ' ');
     return style(Paint::dim, clock_text(at)) + "  " + style(paint, escape_for_terminal(status)) +
@@ -396,13 +408,15 @@ std::string pending_text(json::View call, Time now, Style style) {
         out += "result    " + safe(result["output"]) + "\n";
     }
     if (auto const error = call["error"].string())
-        out += "error     " + escape_for_terminal(*error) + "\n";
+        out += (call["status"].string_or("") == "expired" ? "expired   " : "error     ") +
+               escape_for_terminal(*error) + "\n";
     if (auto const reason = call["cancelReason"].string())
         out += "cancelled " + escape_for_terminal(*reason) + "\n";
     out += decision_text(call["decision"], style);
     if (auto const receipt = call["receipt"]; receipt.exists() && !receipt.is_null()) {
+        bool const by_server = receipt["by"]["type"].string_or("") == "runtime";
         out += "settled   " + clock_text(receipt["at"].integer_or(0)) + " by " +
-               safe(receipt["by"]["type"]) + " " + safe(receipt["by"]["name"]) + ", " +
+               (by_server ? "" : safe(receipt["by"]["type"]) + " ") + settled_by(receipt) + ", " +
                safe(receipt["digest"]) + "\n";
         auto const used = receipt["consumed"];
         out += used.is_null() || !used.exists()

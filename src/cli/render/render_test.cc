@@ -157,6 +157,18 @@ TEST(Explain, EditedArguments_ShowsBothAndWhatDiffers) {
         << text;
 }
 
+TEST(Pending, Expired_SaysThatNobodyAnsweredAndThatTheServerSettledIt) {
+    std::string const call =
+        R"({"id":"pnd_1","tool":"deploy","input":{},"status":"expired",)"
+        R"("error":"denied: nobody answered in time","receipt":{"at":5,"kind":"expiry",)"
+        R"("digest":"sha256:1","by":{"type":"runtime","name":null},"consumed":null}})";
+    auto const text = pending_text(json::View(call), now, {});
+    EXPECT_TRUE(text.contains("\nexpired   denied: nobody answered in time\n")) << text;
+    EXPECT_TRUE(text.contains(" by the server, at its deadline, sha256:1\n")) << text;
+    auto const line = pending_line(json::View(call), now, {});
+    EXPECT_TRUE(line.ends_with("  by the server, at its deadline\n")) << line;
+}
+
 TEST(Pending, Change_IsOneLine) {
     auto const text = pending_line(json::View(waiting_call), now, {});
     EXPECT_TRUE(

@@ -111,8 +111,7 @@ std::optional<ResultSource> PendingSource::result() const {
 std::optional<std::string> PendingSource::error() const {
     Submission const& what = pause.get().what;
     if (what.kind == SubmissionKind::error && settled_by(what.kind)) return what.error;
-    return settled_by(SubmissionKind::expiry) ? std::optional("Tool execution timed out")
-                                              : std::nullopt;
+    return settled_by(SubmissionKind::expiry) ? std::optional(call.get().error_text) : std::nullopt;
 }
 std::optional<DecisionSource> PendingSource::decision() const {
     Submission const& what = pause.get().what;

@@ -228,5 +228,17 @@ TEST_F(Objects, DecisionErrorAndExpiry_AreInTheirMembers) {
     EXPECT_EQ(text(pending_json(calls[2]), "/receipt/kind"), "\"expiry\"");
 }
 
+TEST_F(Objects, ExpiredApproval_HasNoErrorOfATool) {
+    asks_for({pausing(PauseReason::approval)});
+    PauseTerms terms = pause_for(PauseReason::approval);
+    terms.timeout = Duration(1'000);
+    terms.on_deadline = OnDeadline::deny;
+    (void)pauses(1, terms);
+    PendingId const call = pending(1);
+    (void)later(Duration(2'000));
+    EXPECT_EQ(text(pending_json(call), "/status"), "\"expired\"");
+    EXPECT_EQ(text(pending_json(call), "/error"), "\"denied: nobody answered in time\"");
+}
+
 }  // namespace
 }  // namespace dormouse::http

@@ -56,14 +56,14 @@ void add_decision(json::Writer& out, Submission const& what) {
     out.end_object();
 }
 
-void add_outcome(json::Writer& out, wire::PauseView const& pause) {
+void add_outcome(json::Writer& out, wire::CallView const& call, wire::PauseView const& pause) {
     if (!pause.receipt) return;
     Submission const& what = pause.what;
     switch (pause.receipt->kind) {
         case SubmissionKind::result: return add_result(out, what);
         case SubmissionKind::decision: return add_decision(out, what);
         case SubmissionKind::error: out.member("error", what.error); return;
-        case SubmissionKind::expiry: out.member("error", "Tool execution timed out"); return;
+        case SubmissionKind::expiry: out.member("error", call.error_text); return;
         case SubmissionKind::cancel:
             out.member("error", what.reason.empty() ? "cancelled" : what.reason);
             return;
@@ -132,7 +132,7 @@ port::CallDocument call_document(wire::History const& history, wire::PauseView c
     add_unless_empty(out, "externalRef", pause.terms.external_ref);
     if (pause.deadline) out.member("timeout", to_ms(*pause.deadline));
     add_call_times(out, pause);
-    add_outcome(out, pause);
+    add_outcome(out, call, pause);
     out.end_object();
     bool const waits = status == port::PendingStatus::waiting;
     return {id, status, waits ? pause.deadline : std::nullopt, out.take()};

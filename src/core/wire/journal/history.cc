@@ -55,6 +55,15 @@ Json joined_members(Json const& before, Json const& more) {
     return out.end_object().json();
 }
 
+// What the model gets for a call that expired. Of a call that waited for people it does not say
+// that a tool ran.
+std::string_view expiry_text(PauseReason asked, ErrorReason reason) {
+    if (reason == ErrorReason::unknown) return "outcome unknown";
+    if (reason == ErrorReason::denied) return "denied: nobody answered in time";
+    bool const people = asked != PauseReason::tool_result && asked != PauseReason::handoff;
+    return people ? "nobody answered in time" : "Tool execution timed out";
+}
+
 }  // namespace
 
 struct HistoryFold {
@@ -223,12 +232,10 @@ struct HistoryFold {
         }
     }
     void operator()(Expired const& e) const {
-        close(e.receipt);
+        PauseReason const asked = close(e.receipt).terms.reason;
         CallView& call = settle(e.receipt.pending.call);
         call.error = e.reason;
-        call.error_text =
-            e.reason == ErrorReason::unknown ? "outcome unknown" : "Tool execution timed out";
-        if (e.reason == ErrorReason::denied) call.error_text = "denied: nobody answered in time";
+        call.error_text = expiry_text(asked, e.reason);
     }
     void operator()(Cancelled const& e) const {
         CallView& call = h.calls_.at(e.call);

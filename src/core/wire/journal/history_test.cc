@@ -95,6 +95,21 @@ TEST_F(HistoryTest, FailedCalls_HaveTheirReason) {
     EXPECT_EQ(pause_of(h, 3).receipt->status, CallStatus::cancelled);
 }
 
+TEST_F(HistoryTest, ExpiredQuestionToPeople_SaysThatNobodyAnswered) {
+    asks_for({pausing(PauseReason::approval), pausing(PauseReason::approval), job()});
+    PauseTerms asks = pause_for(PauseReason::approval);
+    asks.timeout = Duration(1'000);
+    (void)pauses(2, asks);
+    asks.on_deadline = OnDeadline::deny;
+    (void)pauses(1, asks);
+    (void)pauses(3);
+    (void)later(Duration(25 * 3'600'000LL));
+    History const h = history();
+    EXPECT_EQ(h.calls().at(1).error_text, "denied: nobody answered in time");
+    EXPECT_EQ(h.calls().at(2).error_text, "nobody answered in time");
+    EXPECT_EQ(h.calls().at(3).error_text, "Tool execution timed out");
+}
+
 TEST_F(HistoryTest, ChainedPause_HasTwoReceiptsAndOneOutcome) {
     asks_for({gated(job())});
     (void)gate(1, pause_for(PauseReason::approval));
