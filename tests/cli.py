@@ -513,6 +513,24 @@ class Reaching(Cli):
             self.assertTrue(ended.stderr)
             self.assertNotIn('secret', ended.stderr)
 
+    def test_mistakes_say_what_to_do_instead(self):
+        _, session, call = self.asleep()
+        where = ['--data', self.server.directory, '--server',
+                 f'http://127.0.0.1:{self.server.port}']
+        for words, exits, texts in (
+            (('error', 'zz'), USAGE, ["For example: dormouse error CALL '"]),
+            (('progress', 'zz'), USAGE, ["For example: dormouse progress CALL '"]),
+            (('import', 'nosuch.jsonl'), NOT_FOUND, ['cannot read nosuch.jsonl: ']),
+            (('import', self.server.own), USAGE, ['--agent is required', 'dormouse import --help']),
+            (('timeline', call['id']), USAGE, [f'belongs to the session {session}\n']),
+            (('tail', session, '--after', 'zz'), USAGE, ["--after: must be a number, not 'zz'"]),
+        ):
+            with self.subTest(words):
+                ended = run(*words, *where)
+                self.assertEqual(ended.returncode, exits, ended)
+                for text in texts:
+                    self.assertIn(text, ended.stderr)
+
     def test_typo_names_the_nearest_word(self):
         for arguments, wanted in (
             (['sesions'], 'dormouse sessions'),

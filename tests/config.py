@@ -103,6 +103,14 @@ class Check(Folder):
         output = self.dm('config', 'check').stdout
         self.assertIn('There is no configuration', output)
         self.assertIn('127.0.0.1:3676', output)
+        self.assertNotIn('in this folder', output)
+
+    def test_file_of_this_folder_that_is_not_read_is_named(self):
+        self.write('[server]\n', 'here/dormouse.toml')
+        done = run('config', 'check', env=self.env, cwd=self.folder / 'here')
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn('There is a dormouse.toml in this folder: dormouse config check '
+                      'dormouse.toml\n', done.stdout)
 
     def test_summary_shows_what_the_server_would_use(self):
         path = self.write(

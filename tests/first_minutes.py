@@ -115,6 +115,8 @@ class Init(Case):
     def test_without_a_model_the_example_works_and_asks_a_person(self):
         folder = self.home / 'shop'
         self.init(str(folder))
+        config = folder / 'dormouse.toml'
+        self.assertIn(f'\n# dormouse config check {config}\n', config.read_text())
         server = Server('--config', str(folder / 'dormouse.toml'))
         self.addCleanup(server.clean)
         session = server.create('deploy shop', agent='assistant')['id']

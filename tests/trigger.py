@@ -164,6 +164,7 @@ class Trigger(Sources):
         _, call = self.waiting()
         for words, why in (
             (('nobody', call), 'has no source nobody; there are: ci, plain, gh, slack'),
+            (('nobody', 'x'), 'has no source nobody'),
             (('unset', call), 'has no secret here: export a variable of its secrets_env'),
             (('by-reference', call), 'finds a call by its externalRef'),
             (('gh', call, '--error', 'x'), 'carries no errors'),

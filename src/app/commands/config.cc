@@ -98,9 +98,18 @@ std::string of(std::size_t n, std::string const& thing) {
     return std::to_string(n) + " " + thing + (n == 1 ? "" : "s");
 }
 
+// A file of this folder is not read unless it is named.
+std::string defaults_text() {
+    std::string const here = "dormouse.toml";
+    std::string out = "There is no configuration: these are the defaults.";
+    std::error_code ignored;
+    if (std::filesystem::exists(here, ignored))
+        out += "\nThere is a " + here + " in this folder: dormouse config check " + here;
+    return out;
+}
+
 void print_summary(config::Config const& config, Offer const& offer) {
-    std::puts(config.file.empty() ? "There is no configuration: these are the defaults."
-                                  : (config.file + " is valid.").c_str());
+    std::puts((config.file.empty() ? defaults_text() : config.file + " is valid.").c_str());
     std::printf("listen     %s\n", config.server.listen.c_str());
     if (!config.server.public_url.empty()) {
         std::printf("public     %s\n", config.server.public_url.c_str());

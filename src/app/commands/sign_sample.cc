@@ -135,6 +135,7 @@ std::expected<cli::SignedDelivery, cli::Mistakes> sign_sample(cli::SampleOptions
     auto const sources = webhook_sources(*config);
     auto const source = std::ranges::find(sources, options.source, &webhook::Source::id);
     if (source == sources.end()) return std::unexpected(no_source(*config, options.source));
+    if (options.only_source) return cli::SignedDelivery{};
     auto body = body_of(*source, options);
     if (!body)
         return std::unexpected(cli::Mistakes{"source " + source->id + ": " + body.error().detail});

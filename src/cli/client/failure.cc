@@ -89,11 +89,16 @@ std::string remedy_of_agent(std::string_view detail) {
 std::string remedy_of(json::View problem) {
     auto const code = problem["code"].string_or("");
     if (code == "wrong_state") return std::string(remedy_of_state(problem));
-    if (code == "not_found") return std::string(remedy_of_place(problem["instance"].string_or("")));
-    if (code == "wrong_kind" && problem["instance"].string_or("").ends_with("/attach"))
+    auto const instance = problem["instance"].string_or("");
+    if (code == "forbidden" && instance.starts_with("/async-tool/webhook"))
+        return "Settle it yourself: dormouse approve, deny or answer CALL.";
+    if (instance == "/api/reload" && problem["next"].string_or("") == "fix")
+        return "Correct the file, then: dormouse reload.";
+    if (code == "not_found") return std::string(remedy_of_place(instance));
+    if (code == "wrong_kind" && instance.ends_with("/attach"))
         return "Only opencode has a screen of its own. Follow this session: dormouse tail SESSION.";
     // Only a prompt can be queued.
-    if (code == "session_busy" && !problem["instance"].string_or("").ends_with("/prompt"))
+    if (code == "session_busy" && !instance.ends_with("/prompt"))
         return "Wait until its turn has ended (dormouse tail SESSION), or cancel it: dormouse "
                "cancel "
                "SESSION.";
@@ -186,10 +191,19 @@ std::string place(json::View problem) {
     if (auto const nearest = problem["nearest"].string(); nearest && !nearest->empty()) {
         out += " Did you mean " + *nearest + "?";
     }
+    return out;
+}
+
+// Returns what a problem lists, one a line, without what `detail` has already.
+std::string lists(json::View problem, std::string_view detail) {
+    std::string out;
     problem["ids"].elements([&](json::View id) { out += "\n  " + id.string_or(""); });
     problem["mistakes"].elements([&](json::View one) { out += "\n  " + one.string_or(""); });
-    problem["errors"].elements([&](json::View error) {
-        out += "\n  " + error["pointer"].string_or("") + ": " + error["message"].string_or("");
+    auto const errors = problem["errors"];
+    errors.elements([&](json::View error) {
+        auto const message = error["message"].string_or("");
+        if (errors.size() == 1 && !message.empty() && detail.contains(message)) return;
+        out += "\n  " + error["pointer"].string_or("") + ": " + message;
     });
     return out;
 }
@@ -216,7 +230,7 @@ Failure failure_of_reply(int http_status, std::string_view body) {
         detail && !detail->empty() && *detail != what) {
         what = (is_complete(*detail) ? "" : what + ": ") + in_options(*detail);
     }
-    what += place(problem) + " (" + code + ")";
+    what += place(problem) + " (" + code + ")" + lists(problem, problem["detail"].string_or(""));
     return Failure{exit_of(code, http_status), std::move(what), remedy_of(problem), *checked};
 }
 

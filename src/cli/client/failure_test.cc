@@ -84,6 +84,31 @@ TEST(Failure, InvalidResult_ListsSchemaErrors) {
     EXPECT_NE(failed.what.find("/url: is missing"), std::string::npos);
 }
 
+TEST(Failure, OnlyErrorThatTheDetailHas_IsNotRepeated) {
+    auto const what = [](std::string const& detail) {
+        auto const body = R"({"code":"invalid_result","title":"A title","detail":")" + detail +
+                          R"(","errors":[{"pointer":"/content/raise","message":"must be 1"}]})";
+        return failure_of_reply(422, body).what;
+    };
+    EXPECT_EQ(what("The answer's content.raise must be 1."),
+              "The answer's content.raise must be 1. (invalid_result)");
+    EXPECT_EQ(what("Not valid."), "Not valid. (invalid_result)\n  /content/raise: must be 1");
+}
+
+TEST(Failure, MistakesOfAReload_ComeAfterTheCode) {
+    auto const failed = failure_of_reply(
+        400, R"({"code":"bad_value","title":"A title","detail":"The file has mistakes.",)"
+             R"("instance":"/api/reload","mistakes":["a:1: x","a:2: y"],"next":"fix"})");
+    EXPECT_EQ(failed.what, "The file has mistakes. (bad_value)\n  a:1: x\n  a:2: y");
+    EXPECT_EQ(failed.remedy, "Correct the file, then: dormouse reload.");
+}
+
+TEST(Failure, WebhookForACallOfPeople_NamesTheirCommands) {
+    auto const failed =
+        failure_of_reply(403, problem("forbidden", 403, R"(,"instance":"/async-tool/webhook/ci")"));
+    EXPECT_EQ(failed.remedy, "Settle it yourself: dormouse approve, deny or answer CALL.");
+}
+
 TEST(Failure, RetryAfter_IsShown) {
     auto const body = R"({"code":"overloaded","title":"Busy","next":"retry","retryAfter":1500})";
     EXPECT_EQ(failure_of_reply(503, body).remedy, "Try again in 2 s.");

@@ -9,6 +9,7 @@
 #include "json/json.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <vector>
 
@@ -151,11 +152,30 @@ Outcome<std::string> by_line(Client const& client, std::string_view given,
 
 }  // namespace
 
+namespace {
+
+// The session that a whole id of a call, turn, message, … contains; empty: it contains none.
+std::string session_of(std::string const& id) {
+    constexpr std::array prefixes{"pnd_", "trn_", "msg_", "prt_", "rcp_", "art_", "tsk_"};
+    constexpr std::size_t prefix = 4;
+    bool const known =
+        std::ranges::any_of(prefixes, [&](std::string_view one) { return id.starts_with(one); });
+    if (!known || id.size() <= prefix + id_length || id[prefix + id_length] != '_') return {};
+    auto const session = "ses_" + id.substr(prefix, id_length);
+    return SessionId::parse(session) ? session : std::string();
+}
+
+}  // namespace
+
 Outcome<std::string> resolve_session(Client& client, std::string const& project,
                                      std::string const& given) {
     if (auto line = by_line(client, given, "ses_"); !line || !line->empty()) return line;
     if (given.empty()) return failure(status::usage, "the session's id is empty");
     if (SessionId::parse(given)) return given;
+    if (auto const session = session_of(given); !session.empty())
+        return failure(status::usage,
+                       given + " is not a session; it belongs to the session " + session,
+                       "Name the session instead.");
     return resolve(client, "/api/projects/" + percent_encode(project) + "/sessions?limit=200",
                    given, "ses_");
 }

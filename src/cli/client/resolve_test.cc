@@ -84,6 +84,16 @@ TEST_F(Resolve, SettledCall_CountsToo) {
               "pnd_" + session + "_2_1_B");
 }
 
+TEST_F(Resolve, IdOfACallForASession_NamesItsSession) {
+    std::string const session = "AAAAAAEAAAAAAAAAAAAAAA";
+    auto const found = resolve_session(*client_, "default", "pnd_" + session + "_1_1_A");
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().exit, status::usage);
+    EXPECT_TRUE(found.error().what.ends_with("belongs to the session ses_" + session))
+        << found.error().what;
+    EXPECT_EQ(server_.seen().size(), 0U);
+}
+
 TEST_F(Resolve, TooManyCandidates_AreNotSearched) {
     std::string items;
     for (char c = 'A'; c < 'K'; ++c)

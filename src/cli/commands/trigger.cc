@@ -180,6 +180,15 @@ Outcome<TriggerArgs> words_in_order(TriggerArgs args) {
     return args;
 }
 
+// The source is looked up before the call, so that the first wrong word is named first.
+Outcome<void> check_source(Context const& context, TriggerArgs const& args, SampleOptions options) {
+    if (args.own || options.press) return {};
+    options.only_source = true;
+    if (auto const known = signed_by(context, options); !known)
+        return std::unexpected(known.error());
+    return {};
+}
+
 }  // namespace
 
 Outcome<int> execute(Context const& context, TriggerArgs const& given) {
@@ -192,6 +201,8 @@ Outcome<int> execute(Context const& context, TriggerArgs const& given) {
                           .source = args.source,
                           .secret_env = args.secret_env};
     if (auto const read = read_button(args, options); !read) return std::unexpected(read.error());
+    if (auto const known = check_source(context, args, options); !known)
+        return std::unexpected(known.error());
     if (args.body.empty()) {
         if (auto const named = name_call(context, *client, args.call, args.own, options); !named)
             return std::unexpected(named.error());

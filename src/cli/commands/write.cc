@@ -189,13 +189,25 @@ Outcome<void> decide(Context const& context, DecideArgs const& args, Client& cli
 
 }  // namespace
 
+namespace {
+
+std::string example_of(SubmitArgs::Kind kind) {
+    switch (kind) {
+        case SubmitArgs::Kind::error: return "dormouse error CALL 'the build failed'";
+        case SubmitArgs::Kind::progress: return "dormouse progress CALL 'half done'";
+        default: return "dormouse result CALL 'it is live'";
+    }
+}
+
+}  // namespace
+
 Outcome<int> execute(Context const& context, SubmitArgs const& given) {
     SubmitArgs args = given;
     bool const other = args.json_value || args.file;
     if (!other) take_text_alone(context, args.id, args.text);
     if (!other && !args.text)
         return failure(status::usage, "give the value: TEXT, --json-value JSON or --file FILE",
-                       "For example: dormouse result CALL 'it is live'.");
+                       "For example: " + example_of(args.kind) + ".");
     return settle_call(
         context, args.id, args.wait, Offered::all,
         [&](Client& client, std::string const& id) { return submit(context, args, client, id); });

@@ -190,7 +190,7 @@ void Grammar::add_trials() {
 
 void Grammar::add_checks() {
     auto const explain = std::make_shared<ExplainArgs>();
-    auto* const e = add("explain", "Show who resolved it, when, and the turn that used it",
+    auto* const e = add("explain", "Show who settled it, when, and the turn that used it",
                         "dormouse explain pnd_…", explain);
     e->add_option("id", explain->id,
                   "Pending call, session, turn, message, receipt or artifact (a terminal asks)")
@@ -326,6 +326,19 @@ std::string Grammar::help() const {
     return at == &app_ ? app_.help() : at->help(path);
 }
 
+namespace {
+
+// CLI11 says "Could not convert: --after = zz"; options that it converts are numbers.
+std::string no_number(std::string_view what) {
+    constexpr std::string_view begins = "Could not convert: ";
+    auto const equals = what.find(" = ");
+    if (!what.starts_with(begins) || equals == what.npos) return std::string(what);
+    return std::string(what.substr(begins.size(), equals - begins.size())) +
+           ": must be a number, not '" + std::string(what.substr(equals + 3)) + "'";
+}
+
+}  // namespace
+
 Notice Grammar::mistake(std::vector<std::string> const& words, std::string what) {
     std::string help;
     for (auto const* at = &app_; !at->get_subcommands().empty();) {
@@ -393,6 +406,8 @@ std::expected<Invocation, Notice> Grammar::parse(std::vector<std::string> words)
         return std::unexpected(Notice{status::done, app_.version() + "\n"});
     } catch (CLI::ExtrasError const&) {
         return std::unexpected(mistake(typed, left_over(named(), app_.remaining(true))));
+    } catch (CLI::ConversionError const& error) {
+        return std::unexpected(mistake(typed, no_number(error.what())));
     } catch (CLI::ParseError const& error) {
         return std::unexpected(mistake(typed, missing(named(), error.what())));
     }

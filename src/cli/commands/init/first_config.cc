@@ -1,5 +1,7 @@
 #include "cli/commands/init/first_config.h"
 
+#include "base/text/text.h"
+#include "cli/client/saved/settings.h"
 #include "json/json.h"
 
 namespace dormouse::cli {
@@ -39,10 +41,11 @@ std::string server_text(FoundServer const& server) {
 
 }  // namespace
 
-std::string first_config(Choices const& choices, Installed const& found) {
+std::string first_config(Choices const& choices, Installed const& found, std::string const& file) {
     std::string out =
         "# Written by `dormouse init`. Every key: dormouse config keys. After a change:\n"
-        "# dormouse config check\n\n";
+        "# dormouse config check" +
+        (file.empty() ? "" : " " + escape_for_terminal(shell_word(file))) + "\n\n";
     if (choices.model) {
         out += model_text(*choices.model, "main");
     } else {

@@ -15,8 +15,10 @@ struct Choices {
 
 inline constexpr std::string_view example_tool = "deploy.sh";
 
-// A dormouse.toml; what was found and not chosen is in comments.
-[[nodiscard]] std::string first_config(Choices const& choices, Installed const& found);
+// A dormouse.toml; what was found and not chosen is in comments. `file`: its path, for the command
+// that checks it; empty: that command finds it.
+[[nodiscard]] std::string first_config(Choices const& choices, Installed const& found,
+                                       std::string const& file);
 [[nodiscard]] std::string example_tool_text();
 
 }  // namespace dormouse::cli

@@ -51,8 +51,8 @@ Outcome<void> not_written(std::string const& path, std::error_code why) {
 }
 
 // Nothing is written if one of the files exists.
-Outcome<void> write_both(std::string const& config, std::string const& tool, Choices const& choices,
-                         Installed const& found) {
+Outcome<void> write_both(std::string const& config, std::string const& tool,
+                         std::string const& text) {
     std::error_code error;
     for (std::string const& path : {config, tool})
         if (std::filesystem::exists(path, error))
@@ -61,7 +61,7 @@ Outcome<void> write_both(std::string const& config, std::string const& tool, Cho
     auto const folder = std::filesystem::path(config).parent_path();
     std::filesystem::create_directories(folder, error);
     if (error) return not_written(folder.string(), error);
-    error = write_new_file(config, first_config(choices, found), config_mode);
+    error = write_new_file(config, text, config_mode);
     if (error) return not_written(config, error);
     error = write_new_file(tool, example_tool_text(), tool_mode);
     if (!error) return {};
@@ -130,11 +130,12 @@ Outcome<int> execute(Context const& context, InitArgs const& args) {
     }
     auto const config = *folder + "/dormouse.toml";
     auto const tool = *folder + "/" + std::string(example_tool);
-    if (auto written = write_both(config, tool, choices, found); !written)
+    bool const is_default = config == own_config(context.env);
+    auto const text = first_config(choices, found, is_default ? "" : config);
+    if (auto written = write_both(config, tool, text); !written)
         return std::unexpected(written.error());
     json::Writer out;
     out.begin_object().member("config", config).member("tool", tool).end_object();
-    bool const is_default = config == own_config(context.env);
     std::string const flag = is_default ? "" : " --config " + shell_word(config);
     context.show(out.json(), "wrote " + config + "\nwrote " + tool + "\nnext: dormouse serve" +
                                  flag + ", then dormouse prompt --agent assistant 'deploy shop'\n");

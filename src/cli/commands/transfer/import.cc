@@ -250,6 +250,11 @@ Outcome<int> execute(Context const& context, ImportArgs const& args) {
     bool const transcripts =
         args.from.size() > 1 && transcript::program_named(args.from.front()).has_value();
     bool const files = args.from.size() > 1 && !transcripts;
+    std::error_code ignored;
+    bool const one = args.from.size() == 1 && args.from.front() != "-";
+    if (one && !std::filesystem::exists(args.from.front(), ignored))
+        return failure(status::not_found, "cannot read " + escape_for_terminal(args.from.front()) +
+                                              ": there is no such file or folder");
     if (args.from.size() == 1 && is_empty_file(args.from.front()))
         return failure(
             status::usage, escape_for_terminal(args.from.front()) + " is empty",
@@ -265,7 +270,10 @@ Outcome<int> execute(Context const& context, ImportArgs const& args) {
     if (files)
         return failure(status::usage,
                        "give one PATH, files DIR, or claude-code, codex or gemini and FILEs");
-    if (args.agent.empty()) return failure(status::usage, "--agent is required");
+    if (args.agent.empty())
+        return failure(status::usage, "--agent is required",
+                       "Name the agent that continues the sessions (dormouse agents lists them). "
+                       "See: dormouse import --help");
     std::optional<Client> client;
     if (args.dry_run) {
         if (auto const known = check_agent(context, args.agent); !known)

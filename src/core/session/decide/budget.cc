@@ -126,7 +126,7 @@ PauseTerms terms_of(Budget const& budget, BudgetUse const& use) {
 }
 
 std::unexpected<Error> bad_raise(std::string const& expected) {
-    return fail(Code::invalid_result, "content.raise must be " + expected + ".",
+    return fail(Code::invalid_result, "The answer's content.raise must be " + expected + ".",
                 member_error("/content/raise", "must be " + expected));
 }
 
@@ -187,7 +187,8 @@ Result<std::int64_t> raise_in(BudgetUse const& use, Json const& content) {
     if (content.is_null()) return use.raise;
     json::View const value = json::View(content)["raise"];
     if (!value.exists() || json::View(content).size() != 1)
-        return fail(Code::invalid_result, R"(content must be {"raise": AMOUNT}, or be left out.)",
+        return fail(Code::invalid_result,
+                    R"(The answer's content must be {"raise": AMOUNT}, or be left out.)",
                     member_error("/content", R"(must be {"raise": AMOUNT}, or be left out)"));
     std::int64_t const most = use.raise * budget_raise_factor_max;
     auto const amount = amount_in(use.name, value);

@@ -130,7 +130,7 @@ TEST_F(BudgetTest, SecondRaise_IsDuplicateOrConflict) {
 TEST_F(BudgetTest, Raise_OfWrongAmount_IsRefused) {
     reach();
     std::string const why =
-        "content.raise must be a whole number, more than 0 and at most 15000 tokens.";
+        "The answer's content.raise must be a whole number, more than 0 and at most 15000 tokens.";
     for (std::string const amount :
          {"0", "-5", "15001", "1e300", "1.5", "\"many\"", "null", "[1]", "true"})
         EXPECT_EQ(refused(amount), why) << amount;
@@ -212,8 +212,9 @@ TEST_F(BudgetTest, Cost_CountsItsCurrencyOnly) {
     EXPECT_EQ(question(),
               "The session has used 1.500001 USD; its budget is 1.5 USD. Raise it, or end the "
               "turn?");
-    EXPECT_EQ(refused("-1"),
-              "content.raise must be a number of USD, more than 0 and at most 1500 USD.");
+    EXPECT_EQ(
+        refused("-1"),
+        "The answer's content.raise must be a number of USD, more than 0 and at most 1500 USD.");
     EXPECT_EQ(types(raise("0.25")), "submitted budget_raised model_requested");
     EXPECT_EQ(state.raised.at(0).amount, 250'001) << "from what is used";
 }
@@ -251,7 +252,8 @@ TEST_F(BudgetTest, WallTime_CountsWorkButNoWaiting) {
     EXPECT_EQ(question(),
               "The turn has worked for 1m; its budget is 1m. Raise it, or end the turn?");
     EXPECT_EQ(refused("5"),
-              "content.raise must be a time such as \"30m\", more than 0 and at most 1000m.");
+              "The answer's content.raise must be a time such as \"30m\", more than 0 and at most "
+              "1000m.");
     (void)raise("\"5m\"");
     EXPECT_EQ(turn().raised.at(0).amount, 300'000);
 }
