@@ -197,6 +197,42 @@ class BadRequests(Contract):
             answer = self.server.get(f'{s}/events?after={after}')
             self.assertProblem(answer, 400, 'bad_cursor')
 
+    def test_bytes_of_a_path_or_query_are_named(self):
+        for path, why in (
+            ('/api/sessions/%ff', 'the path is not UTF-8'),
+            ('/api/sessions/%00', 'the path has a zero byte'),
+            ('/api/sessions/%0a', 'the path has a control character'),
+            ('/api/sessions/%zz', 'the path has a bad percent-escape'),
+            ('/async-tool/pending?tool=%ff', 'the query is not UTF-8'),
+            ('/async-tool/pending?cursor=%00', 'the query has a zero byte'),
+            ('/async-tool/pending?cursor=%2', 'the query has a bad percent-escape'),
+        ):
+            answer = self.assertProblem(self.server.get(path), 400, 'bad_value')
+            self.assertEqual(answer['detail'], why)
+
+    def test_names_that_no_project_has_are_refused(self):
+        for path in ('/async-tool/pending?project=..%2f', '/api/projects/a%2fb/sessions',
+                     '/api/rules?project=', f'/api/projects/{"x" * 65}/acp/session'):
+            answer = self.assertProblem(self.server.get(path), 400, 'bad_value')
+            self.assertIn('must match [A-Za-z0-9_.-]{1,64}', answer['detail'])
+        answer = self.server.post('/api/projects/a%2fb/import', {})
+        self.assertProblem(answer, 400, 'bad_value')
+        self.assertStatus(self.server.get('/async-tool/pending?project=*'), 200)
+
+    def test_label_without_a_name_is_refused(self):
+        path = self.path('/api/sessions/{}')
+        answer = self.server.call('PATCH', path, {'labels': {'': 'x'}})
+        self.assertProblem(answer, 400, 'bad_value', pointer='/labels')
+        body = {'agentID': 'demo', 'labels': {'': 'x'}}
+        answer = self.server.post('/api/projects/default/sessions', body)
+        self.assertProblem(answer, 400, 'bad_value', pointer='/labels')
+
+    def test_denial_replaces_no_arguments(self):
+        call = self.waiting('approve X')[1]
+        answer = self.server.decide(call, False, arguments={'action': 'Y'})
+        self.assertProblem(answer, 400, 'bad_value', pointer='/arguments')
+        self.assertStatus(self.server.decide(call, False, arguments=None), 200)
+
     def test_if_match_must_be_an_etag_and_the_newest(self):
         path = f'/api/sessions/{self.session["id"]}'
         for value in ('5', '"x"', '""', 'W/"1"'):

@@ -225,6 +225,23 @@ class Keys(Contract):
         )
         self.assertEqual(len(self.server.items('/api/projects/default/sessions')), 2)
 
+    def test_key_of_another_form_is_refused(self):
+        path, body = '/api/projects/default/sessions', {'agentID': 'demo'}
+        for key, why in (
+            ('', 'must not be empty'), ('""', 'must not be empty'),
+            ('"', 'a quote only at both ends'), ('"a', 'a quote only at both ends'),
+            ('a"', 'a quote only at both ends'), ('"a"b"', 'a quote only at both ends'),
+            ('a\tb', 'no control character'), ('a' * 1025, 'must be at most 1024 bytes'),
+        ):
+            with self.subTest(key=key[:9]):
+                answer = self.server.post(path, body, Idempotency_Key=key)
+                self.assertProblem(answer, 400, 'bad_value')
+                self.assertIn(why, answer['detail'])
+        self.assertEqual(self.server.items(path), [])
+        for key in ('a' * 1024, f'"{"b" * 1024}"', 'ключ'.encode().decode('latin-1'), 'a=b; c'):
+            first, again = (self.server.post(path, body, Idempotency_Key=key) for _ in range(2))
+            self.assertEqual((first.status, again['id']), (201, first['id']), key[:9])
+
     def test_create_with_the_key_of_a_deleted_session_is_gone(self):
         path, body = '/api/projects/default/sessions', {'agentID': 'demo'}
         session = self.server.post(path, body, Idempotency_Key='k')

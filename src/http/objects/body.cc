@@ -95,7 +95,10 @@ std::string out_of_bounds(Member const& member, bool too_small) {
             return "must be " + std::to_string(member.least) + (open ? " or more" : " to " + most);
         }
         case Type::object:
-        case Type::list: return "must have at most " + most + " members";
+        case Type::list:
+            if (member.least > 0)
+                return "must have " + std::to_string(member.least) + " to " + most + " members";
+            return "must have at most " + most + " members";
         case Type::text:
             if (too_small) return "must not be empty";
             [[fallthrough]];

@@ -94,6 +94,7 @@ TEST(Body, MissingOrOutOfBounds_IsRefused) {
     EXPECT_EQ(why(R"({"title":")" + many + "\"}", fork_request), "must be at most 1000 bytes");
     EXPECT_EQ(why("{}", task_resume_request), "is missing: it must be a string");
     EXPECT_EQ(why(R"({"message":""})", task_resume_request), "must not be empty");
+    EXPECT_EQ(why(R"({"question":"q","choices":[]})", ask_request), "must have 1 to 20 members");
     EXPECT_EQ(why(R"({"completedAfterMs":-1})", retention_request), "must be 0 to 3162240000000");
     EXPECT_EQ(why(R"({"when":"later"})", prompt_request),
               "must be queue, steer, interrupt or reject");

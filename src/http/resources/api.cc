@@ -1,5 +1,6 @@
 #include "http/resources/api.h"
 
+#include "base/text/names.h"
 #include "base/text/split.h"
 #include "base/text/text.h"
 #include "base/trace.h"
@@ -97,14 +98,51 @@ std::string digest_of(Json const& body) {
     return hex(std::span(content).first(16));
 }
 
+std::string_view unquoted(std::string_view key) {
+    bool const quoted = key.size() >= 2 && key.front() == '"' && key.back() == '"';
+    return quoted ? key.substr(1, key.size() - 2) : key;
+}
+
+// A key of another form is refused: a client that sends it believes that it may repeat the request.
+std::optional<Error> refuse_key(HttpRequest const& request) {
+    constexpr std::size_t key_max = 1'024;
+    if (is_webhook(request)) return std::nullopt;  // the sender's own, and not read
+    std::size_t count = 0;
+    for (auto const& [name, value] : request.headers) {
+        if (name != "idempotency-key") continue;
+        auto const key = unquoted(value);
+        bool const odd = std::ranges::any_of(key, [](char c) {
+            return c == '"' || c == 0x7f || static_cast<unsigned char>(c) < 0x20;
+        });
+        if (++count > 1) return bad_value("Idempotency-Key", "is given twice");
+        if (key.empty()) return bad_value("Idempotency-Key", "must not be empty");
+        if (key.size() > key_max) return bad_value("Idempotency-Key", "must be at most 1024 bytes");
+        if (odd)
+            return bad_value("Idempotency-Key",
+                             "must have no control character, and a quote only at both ends");
+    }
+    return std::nullopt;
+}
+
+// Returns the project in the path or the query if it is no name of a project.
+std::optional<Error> refuse_project(HttpRequest const& request, Route const& route) {
+    constexpr std::string_view form = "must match [A-Za-z0-9_.-]{1,64}";
+    for (std::size_t i = 1; i < route.pattern.size(); ++i) {
+        bool const names = route.pattern[i] == "{}" && route.pattern[i - 1] == "projects";
+        if (names && !is_short_name(request.segments[i]))
+            return bad_value("{project}", std::string(form));
+    }
+    auto const project = request.query_value("project");
+    bool const odd = project && *project != "*" && !is_short_name(*project);
+    return odd ? std::optional(bad_value("?project", std::string(form))) : std::nullopt;
+}
+
 }  // namespace
 
 runner::Asker Exchange::asker() const {
     runner::Asker asker{by, {}, {}, rights_of(capability ? nullptr : principal.get())};
     asker.trace = session::read_trace(request.header("traceparent"), request.joined("tracestate"));
-    std::string_view key = request.header("idempotency-key");
-    if (key.size() >= 2 && key.front() == '"' && key.back() == '"')
-        key = key.substr(1, key.size() - 2);
+    std::string_view const key = unquoted(request.header("idempotency-key"));
     if (key.empty()) return asker;
     Sha256 const scope =
         sha256(by.name + "\n" + request.method + "\n" + request.path + "\n" + std::string(key));
@@ -302,6 +340,7 @@ void Api::handle_known(HttpRequest request, std::shared_ptr<Responder> responder
                      keep_stream(principal, stream);
                  }));
     exchange->capability = services_.gate.capability(exchange->request);
+    if (auto const error = refuse_key(exchange->request)) return exchange->fail(*error);
     route(exchange, *observed);
 }
 
@@ -451,6 +490,7 @@ void Api::route(ExchangePtr const& exchange, Observed& observed) {
     }
     observed.matched(text_of(*route), exchange->params);
     if (auto const error = refuse_query(request, *route)) return exchange->fail(*error);
+    if (auto const error = refuse_project(request, *route)) return exchange->fail(*error);
     auto handle = [this, exchange, route] { route->handler(*this, exchange); };
     with_rights(*this, exchange, route->right,
                 [this, exchange, handle] { read_body(exchange, handle); });

@@ -41,7 +41,7 @@ std::optional<Error> refuse_elsewhere(Api const& api, std::string const& node) {
 std::optional<Error> refuse_target(Api const& api, std::string const& node) {
     std::string const& own = api.services().runner.node_name();
     if (own.empty())
-        return Error{Code::wrong_kind, "This server uses its store alone: no session can move."};
+        return bad_value("/node", "this server uses its store alone: no session can move");
     if (node == own || other(api, node)) return std::nullopt;
     std::string all = own;
     for (port::NodeRow const& row : api.others()) all += ", " + row.name;

@@ -15,14 +15,17 @@ namespace dormouse::http {
 
 namespace {
 
-std::optional<std::string> decode(std::string_view text, Plus plus) {
-    auto out = percent_decode(text, plus);
-    if (out && (out->contains('\0') || !valid_utf8(*out))) return std::nullopt;
-    return out;
-}
-
 std::unexpected<Error> bad_target(std::string detail) {
     return fail(Code::bad_value, std::move(detail));
+}
+
+// `part`: "path" or "query", for the error.
+Result<std::string> decode(std::string_view text, Plus plus, std::string const& part) {
+    auto out = percent_decode(text, plus);
+    if (!out) return bad_target("the " + part + " has a bad percent-escape");
+    if (!valid_utf8(*out)) return bad_target("the " + part + " is not UTF-8");
+    if (out->contains('\0')) return bad_target("the " + part + " has a zero byte");
+    return *std::move(out);
 }
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
@@ -44,10 +47,10 @@ Result<void> read_path(std::string_view path, HttpRequest& request) {
     while (!path.empty()) {
         path.remove_prefix(1);  // the '/' before each segment
         auto const end = std::min(path.find('/'), path.size());
-        auto segment = decode(path.substr(0, end), Plus::itself);
-        if (!segment || std::ranges::any_of(*segment, is_control)) {
-            return bad_target("the path has a bad percent-escape");
-        }
+        auto segment = decode(path.substr(0, end), Plus::itself, "path");
+        if (!segment) return std::unexpected(segment.error());
+        if (std::ranges::any_of(*segment, is_control))
+            return bad_target("the path has a control character");
         // Refused: a proxy that resolves them would see another path.
         if (*segment == "." || *segment == "..")
             return bad_target("the path has a '.' or '..' segment");
@@ -67,9 +70,10 @@ Result<void> read_query(std::string_view query, HttpRequest& request) {
         query.remove_prefix(std::min(end + 1, query.size()));
         if (pair.empty()) continue;
         auto const equals = std::min(pair.find('='), pair.size());
-        auto name = decode(pair.substr(0, equals), Plus::space);
-        auto value = decode(pair.substr(std::min(equals + 1, pair.size())), Plus::space);
-        if (!name || !value) return bad_target("the query has a bad percent-escape");
+        auto name = decode(pair.substr(0, equals), Plus::space, "query");
+        auto value = decode(pair.substr(std::min(equals + 1, pair.size())), Plus::space, "query");
+        if (!name) return std::unexpected(name.error());
+        if (!value) return std::unexpected(value.error());
         request.query.emplace_back(std::move(*name), std::move(*value));
     }
     return {};

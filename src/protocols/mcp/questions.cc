@@ -1,6 +1,8 @@
 #include "mcp/questions.h"
 
+#include "base/crypto/sha256.h"
 #include "base/text/chars.h"
+#include "base/text/text.h"
 #include "base/url.h"
 
 #include <algorithm>
@@ -37,6 +39,13 @@ void write_task(json::Writer& body, std::optional<TaskTerms> const& task) {
     body.member("withinMs", task->ttl_ms).member("externalRef", task_reference(task->owner));
 }
 
+// The id as a part of an Idempotency-Key, which has no quote and no control character.
+std::string part_of_key(std::string const& use) {
+    bool const plain =
+        std::ranges::all_of(use, [](char c) { return c > 0x20 && c < 0x7f && c != '"'; });
+    return plain ? use : hex(sha256(use));
+}
+
 ApiRequest permission_request(std::string const& project, json::View arguments,
                               std::optional<TaskTerms> const& task) {
     auto const name = tool_name(arguments["tool_name"].string_or(""));
@@ -53,7 +62,8 @@ ApiRequest permission_request(std::string const& project, json::View arguments,
     }
     ApiRequest request = new_call(project, body);
     // A client that asks again after it lost the connection finds its question.
-    if (named) request.key = (task ? "mcp-task-" + task->owner + "-" : "mcp-approve-") + use;
+    if (named)
+        request.key = (task ? "mcp-task-" + task->owner + "-" : "mcp-approve-") + part_of_key(use);
     return request;
 }
 

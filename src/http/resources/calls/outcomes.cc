@@ -264,6 +264,8 @@ Result<Submit> read_decision(Exchange const& x) {
                                             body.string_or_empty("reason"),
                                             body.any("arguments").value_or(Json()),
                                             body.any("content").value_or(Json()), read_rule(body));
+    if (!command.what.approved && !command.what.arguments.is_null())
+        body.refuse("arguments", "only an approval replaces the arguments");
     if (auto const shown = body.string("inputDigest")) {
         command.input_digest = wire::parse_digest(*shown);
         if (!command.input_digest) body.refuse("inputDigest", "must be sha256: and 64 hex digits");

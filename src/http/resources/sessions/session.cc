@@ -41,7 +41,8 @@ void command_then_session(Api& api, ExchangePtr const& x, Command::Body command)
 std::optional<Json> read_labels(Body& body) {
     auto const labels = body.object("labels");
     if (!labels) return std::nullopt;
-    labels->members([&](std::string_view, json::View value) {
+    labels->members([&](std::string_view name, json::View value) {
+        if (name.empty()) body.refuse("labels", "each label must have a name");
         if (value.kind() != json::Kind::string)
             body.refuse("labels", "each label must be a string");
     });
@@ -64,8 +65,6 @@ Result<Create> read_create(ExchangePtr const& x) {
     create.title = body.string_or_empty("title");
     create.cwd = body.string_or_empty("cwd");
     create.labels = read_labels(body).value_or(Json());
-    if (!is_short_name(create.project))
-        body.refuse(bad_value("{project}", "must match [A-Za-z0-9_.-]{1,64}"));
     check_alias(body, create.alias);
     if (auto const prompt = body.object("prompt")) {
         Body inner(*prompt, input_part, "/prompt");
