@@ -5,6 +5,7 @@
 
 #include <dormouse/error.h>
 
+#include <functional>
 #include <string>
 
 namespace dormouse::port {
@@ -13,6 +14,9 @@ struct Mail {
     std::string from;  // addresses of the envelope
     std::string to;
     std::string content;  // headers, an empty line and the body, with CRLF
+    // Called just before it is sent, on the loop; false: it is not sent, and `done` gets conflict.
+    // Empty: true.
+    std::function<bool()> wanted = {};
 };
 
 class MailClient {

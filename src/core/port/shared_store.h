@@ -124,6 +124,11 @@ public:
     // by the writer.
     [[nodiscard]] virtual Result<std::vector<OutboxKey>> claim(std::span<OutboxKey const> keys,
                                                                Time now, Time until) = 0;
+    // Claims of this process that have not ended: they last until `until` from now on. Returns
+    // those that are still its own, in order. May be repeated with the same `until`. Called by the
+    // writer.
+    [[nodiscard]] virtual Result<std::vector<OutboxKey>> renew(std::span<OutboxClaim const> claims,
+                                                               Time until) = 0;
     // Returns true if a message to this target was delivered at `since` or later. Called by the
     // reader.
     [[nodiscard]] virtual Result<bool> delivered_since(std::string const& target, Time since) = 0;

@@ -149,10 +149,26 @@ struct SentRow {
     friend bool operator==(SentRow const&, SentRow const&) = default;
 };
 
+// A pending message as an attempt to deliver it began.
+struct OutboxAttempt {
+    std::uint32_t attempts = 0;
+    Time next_at{};
+    friend bool operator==(OutboxAttempt const&, OutboxAttempt const&) = default;
+};
+
+// A message that this process has claimed.
+struct OutboxClaim {
+    OutboxKey key;
+    OutboxAttempt attempt;
+};
+
 // New delivery state of a message. No other column of its row ever changes.
 struct OutboxUpdate {
     OutboxKey key;
-    bool gone = false;  // deletes the row; the other members are ignored
+    bool gone = false;  // deletes the row; the other members except `attempt` are ignored
+    // The outcome of this attempt: the row changes only if it still is as the attempt began. `sent`
+    // and `closed` count in any case, because the receiver has those messages.
+    std::optional<OutboxAttempt> attempt = {};
     OutboxState state = OutboxState::pending;
     Time next_at{};
     std::uint32_t attempts = 0;

@@ -254,6 +254,22 @@ std::optional<webhook::Pump::Options::Sharing> Serving::sharing() {
             use(std::move(*taken));
         });
     };
+    auto renew = [this](std::vector<port::OutboxClaim> claims, Time until,
+                        port::Fn<void(Result<Keys>)> use) {
+        auto const kept = std::make_shared<Keys>();
+        auto extend = [this, claims = std::move(claims), kept,
+                       until](port::Store& /*store*/) -> Result<void> {
+            auto renewed = node_.shared_store->renew(claims, until);
+            if (!renewed) return std::unexpected(std::move(renewed.error()));
+            *kept = *std::move(renewed);
+            return {};
+        };
+        node_.journal.write(std::move(extend),
+                            [kept, use = std::move(use)](Result<void> done) mutable {
+                                if (!done) return use(std::unexpected(std::move(done.error())));
+                                use(std::move(*kept));
+                            });
+    };
     auto delivered_since = [this](std::string const& target, Time since,
                                   port::Fn<void(Result<bool>)> use) {
         auto question = [this, target, since](port::Store& /*store*/) {
@@ -264,6 +280,7 @@ std::optional<webhook::Pump::Options::Sharing> Serving::sharing() {
     return webhook::Pump::Options::Sharing{
         .has_share = [this](std::uint64_t number) { return node_.nodes.has_share(number); },
         .claim = std::move(claim),
+        .renew = std::move(renew),
         .delivered_since = std::move(delivered_since),
         .node = node_.nodes.name()};
 }
@@ -296,8 +313,9 @@ webhook::Pump::Options Serving::pump_options(ServingSettings const& settings) {
     };
     if (!people_mail_) return options;
     options.mail = [this](webhook::Notice const& notice, webhook::Notification const& it,
-                          std::string const& id, webhook::Pump::Options::Done done) {
-        http::mail_notification(api_, notice.person, it, id, std::move(done));
+                          std::string const& id, std::function<bool()> wanted,
+                          webhook::Pump::Options::Done done) {
+        http::mail_notification(api_, notice.person, it, id, std::move(wanted), std::move(done));
     };
     return options;
 }

@@ -472,9 +472,16 @@ Result<bool> is_another(port::OutboxStore& store, OutboxKey const& key, std::str
 }  // namespace
 
 // The row counts as in progress until the store has the update; otherwise it would be sent again at
-// once. If the store fails, it is sent again later.
+// once. If the store fails, it is sent again later. The update is refused if another process or a
+// person has changed the row during the attempt.
 void Pump::finish(OutboxKey const& key, OutboxUpdate update) {
     Work& work = at_work_.at(key);
+    if (work.renewing) {
+        work.outcome = std::move(update);
+        return;
+    }
+    work.ended = true;
+    update.attempt = port::OutboxAttempt{work.row.attempts, work.row.next_at};
     update.sent = std::move(work.sent);
     std::vector<OutboxUpdate> updates(std::max<std::size_t>(work.closed.size(), 1), update);
     for (std::size_t i = 0; i < work.closed.size(); ++i) updates[i].closed = work.closed[i];

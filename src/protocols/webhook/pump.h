@@ -72,9 +72,11 @@ public:
         std::function<void(port::OutboxRow const& row, std::string const& body, Done done)>
             program = {};
         // Sends a notification by e-mail; `id` names the delivery. `done` is called once. The
-        // errors not_found and bad_value are permanent. Empty: no e-mail is sent.
+        // errors not_found and bad_value are permanent. A mail may wait for others before it: when
+        // its turn comes, it is sent only if `wanted` returns true, else the error is conflict.
+        // Empty: no e-mail is sent.
         std::function<void(Notice const& notice, Notification const& it, std::string const& id,
-                           Done done)>
+                           std::function<bool()> wanted, Done done)>
             mail = {};
         // Devices of Web Push.
         struct Push {
@@ -96,6 +98,10 @@ public:
             std::function<void(std::vector<port::OutboxKey> keys, Time until,
                                port::Fn<void(std::vector<port::OutboxKey>)> use)>
                 claim;
+            // See port::SharedStore::renew(). Calls `use` once.
+            std::function<void(std::vector<port::OutboxClaim> claims, Time until,
+                               port::Fn<void(Result<std::vector<port::OutboxKey>>)> use)>
+                renew;
             // Calls `use` once: whether any process delivered to this target at `since` or later.
             std::function<void(std::string const& target, Time since,
                                port::Fn<void(Result<bool>)> use)>
@@ -158,8 +164,9 @@ public:
     // the last of n simultaneous receivers has its first attempt within n / at_once_unknown times
     // this and a second, whatever the others do.
     static constexpr Duration probe_timeout{5'000};
-    // Time for which a message is claimed by another process; longer than an attempt.
+    // Time for which a process claims a message. It renews its claim while the attempt lasts.
     static constexpr Duration claimed_for{20'000};
+    static constexpr Duration renew_every{10'000};
     // A message that is overdue by this is for any process to send.
     static constexpr Duration overdue_after{3'000};
     // A process leaves a message whose receiver it does not know to the others for this time; then
@@ -173,7 +180,7 @@ public:
 
 private:
     struct Work {
-        port::OutboxRow row;
+        port::OutboxRow row;  // with `sharing` next_at is the end of this process's claim
         Letter letter;
         port::HttpId request = 0;
         port::Processes::Number process = 0;
@@ -188,6 +195,10 @@ private:
         std::optional<port::SentRow> sent = {};
         std::vector<port::SentRow> open = {};
         std::vector<port::SentRow> closed = {};
+        bool renewing = false;  // its claim; an outcome waits for that in `outcome`
+        bool lost = false;      // its claim: the message is another process's, or has changed
+        bool ended = false;     // its outcome is being stored
+        std::optional<port::OutboxUpdate> outcome = {};
     };
     struct Next {
         port::OutboxRow row;
@@ -209,7 +220,13 @@ private:
     void claim(std::vector<Next> rows);
     [[nodiscard]] bool has_receiver(port::OutboxRow const& row) const;
     [[nodiscard]] bool has_receiver_of_notice(std::string const& target) const;
-    void claimed(std::map<port::OutboxKey, Next> rows, std::vector<port::OutboxKey> const& taken);
+    void claimed(std::map<port::OutboxKey, Next> rows, std::vector<port::OutboxKey> const& taken,
+                 Time until);
+    void renew_later();
+    void renew();
+    void renewed(std::vector<port::OutboxKey> const& asked, Time until,
+                 Result<std::vector<port::OutboxKey>> const& kept);
+    [[nodiscard]] bool owns(port::OutboxKey const& key) const;
     void scan_over();
     [[nodiscard]] port::Fn<Result<Due>(port::OutboxStore&)> question() const;
     void begin(Next next);
@@ -266,6 +283,7 @@ private:
     bool scanning_ = false;
     bool again_ = false;
     bool stopped_ = false;
+    bool renews_ = false;  // a timer renews claims
     Time pruned_{};
     Scope scope_;
 };

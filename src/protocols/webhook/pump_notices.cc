@@ -44,11 +44,13 @@ void Pump::send_mail(OutboxKey const& key, Notice const& notice) {
         if (!at_work_.contains(key)) return;
         if (result) return delivered(key);
         Code const code = result.error().code;
+        if (code == Code::conflict) return release(key);  // it is another process's now
         if (code == Code::not_found) return no_receiver(key, result.error().detail);
         failed(key, result.error().detail, code == Code::bad_value);
     });
     DeliveryId const id{key, at_work_.at(key).letter.mark};
-    options_.mail(notice, *it, delivery_text(id), std::move(done));
+    auto wanted = [this, alive = scope_.token(), key] { return alive && owns(key); };
+    options_.mail(notice, *it, delivery_text(id), std::move(wanted), std::move(done));
 }
 
 void Pump::send_message(OutboxKey const& key, Notice const& notice, Service const& service,
@@ -112,6 +114,7 @@ void Pump::read_sent(OutboxKey const& key, port::Fn<void()> then) {
 void Pump::change_next(OutboxKey const& key, NoticePtr const& notice, Notification const& it) {
     Work& work = at_work_.at(key);
     if (work.open.empty()) return work.closed.empty() ? withdraw(key) : delivered(key);
+    if (!owns(key)) return release(key);
     SentRow const& row = work.open.front();
     Notification message = read_notification(row.body).value_or(it);
     message.outcome = it.outcome;

@@ -64,18 +64,77 @@ void Pump::claim(std::vector<Next> rows) {
         asked.emplace(key, std::move(next));
     }
     if (keys.empty()) return scan_over();
-    options_.sharing->claim(
-        std::move(keys), now + claimed_for,
-        scope_.guard([this, asked = std::move(asked)](std::vector<OutboxKey> const& taken) mutable {
-            claimed(std::move(asked), taken);
-        }));
+    Time const until = now + claimed_for;
+    options_.sharing->claim(std::move(keys), until,
+                            scope_.guard([this, asked = std::move(asked),
+                                          until](std::vector<OutboxKey> const& taken) mutable {
+                                claimed(std::move(asked), taken, until);
+                            }));
 }
 
-void Pump::claimed(std::map<OutboxKey, Next> rows, std::vector<OutboxKey> const& taken) {
+void Pump::claimed(std::map<OutboxKey, Next> rows, std::vector<OutboxKey> const& taken,
+                   Time until) {
     for (OutboxKey const& key : taken) {
-        if (!stopped_ && !at_work_.contains(key)) begin(std::move(rows.at(key)));
+        if (stopped_ || at_work_.contains(key)) continue;
+        Next next = std::move(rows.at(key));
+        next.row.next_at = until;
+        begin(std::move(next));
     }
+    renew_later();
     scan_over();
+}
+
+void Pump::renew_later() {
+    if (stopped_ || at_work_.empty() || std::exchange(renews_, true)) return;
+    services_.loop.after(renew_every, scope_.guard([this] {
+        renews_ = false;
+        renew();
+    }));
+}
+
+// A mail may wait for others, and all messages about a call are changed in one attempt: attempts
+// may last longer than a claim.
+void Pump::renew() {
+    if (stopped_) return;
+    Time const now = services_.clock.now();
+    std::vector<port::OutboxClaim> claims;
+    std::vector<OutboxKey> asked;
+    for (auto& [key, work] : at_work_) {
+        if (work.ended || work.renewing || !owns(key)) continue;
+        work.renewing = true;
+        claims.push_back({key, {work.row.attempts, work.row.next_at}});
+        asked.push_back(key);
+    }
+    renew_later();
+    if (claims.empty()) return;
+    Time const until = now + claimed_for;
+    options_.sharing->renew(std::move(claims), until,
+                            scope_.guard([this, asked = std::move(asked),
+                                          until](Result<std::vector<OutboxKey>> const& kept) {
+                                renewed(asked, until, kept);
+                            }));
+}
+
+// After an error it is unknown which claims were renewed, and the next time counts.
+void Pump::renewed(std::vector<OutboxKey> const& asked, Time until,
+                   Result<std::vector<OutboxKey>> const& kept) {
+    for (OutboxKey const& key : asked) {
+        auto const found = at_work_.find(key);
+        if (found == at_work_.end() || !found->second.renewing) continue;
+        Work& work = found->second;
+        work.renewing = false;
+        bool const known = kept && std::ranges::find(*kept, key) != kept->end();
+        if (known) work.row.next_at = until;
+        work.lost = kept && !known;
+        if (work.outcome) finish(key, *std::exchange(work.outcome, std::nullopt));
+    }
+}
+
+// Returns false if another process may deliver the message.
+bool Pump::owns(OutboxKey const& key) const {
+    auto const found = at_work_.find(key);
+    if (found == at_work_.end() || found->second.lost) return false;
+    return !options_.sharing || services_.clock.now() < found->second.row.next_at;
 }
 
 // Tries again later if other processes share the store: their configuration may have the receiver.

@@ -23,6 +23,17 @@ protected:
                 EXPECT_EQ(until, clock.now() + Pump::claimed_for);
                 queried += keys.size();
                 if (taken_by_another) keys.clear();
+                for (auto const& key : keys) journal.disk->posts.at(key).next_at = until;
+                loop.post([keys, use = std::move(use)]() mutable { use(std::move(keys)); });
+            },
+            [this](std::vector<port::OutboxClaim> const& claims, Time until,
+                   port::Fn<void(Result<std::vector<port::OutboxKey>>)> use) {
+                std::vector<port::OutboxKey> keys;
+                for (auto const& one : claims) {
+                    port::OutboxRow& row = journal.disk->posts.at(one.key);
+                    row.next_at = until;
+                    keys.push_back(one.key);
+                }
                 loop.post([keys, use = std::move(use)]() mutable { use(std::move(keys)); });
             },
             [this](std::string const& target, Time since, port::Fn<void(Result<bool>)> use) {
@@ -116,6 +127,7 @@ TEST_F(PumpShared, OtherMessageOfTheSameKey_IsSent_UnderAnotherId) {
     std::string const first = id_of();
     port::OutboxRow& row = journal.disk->posts.begin()->second;
     row.body = write_letter({Letter::Kind::event, std::nullopt, "", "{}", {}, "0a1b2c3d"});
+    row.next_at = clock.now();
     http.answer(200);
     loop.run();
     EXPECT_EQ(journal.disk->posts.begin()->second.state, OutboxState::pending);
@@ -225,6 +237,148 @@ TEST_F(PumpShared, StoreThatDoesNotAnswerAfter410_DropsNothing) {
     pass(*next_attempt(1, 255));
     answer(200);
     EXPECT_EQ(row(9).state, OutboxState::delivered);
+}
+
+// Two processes with one store, whose mail takes `mail_takes` each.
+class TwoPumps : public testing::Test {
+protected:
+    struct Waiting {
+        std::function<bool()> wanted;
+        Pump::Options::Done done;
+    };
+
+    TwoPumps() {
+        a.start();
+        b.start();
+    }
+
+    Pump::Options options() {
+        Pump::Options out;
+        out.outgoing.notices.push_back({.kind = NotifyKind::email, .target = "notify:ANN"});
+        out.outgoing.hooks.push_back({shared_receiver, "", {"turn_ended"}});
+        out.sharing = Pump::Options::Sharing{
+            .has_share = [](std::uint64_t) { return true; },
+            .claim = [this](auto const& keys, Time until, auto use) { claim(keys, until, use); },
+            .renew = [this](auto const& claims, Time until,
+                            auto use) { renew(claims, until, use); },
+            .delivered_since = [](auto const&, Time, auto use) { use(false); },
+            .node = "a"};
+        out.mail = [this](Notice const&, Notification const&, std::string const&,
+                          std::function<bool()> wanted, Pump::Options::Done done) {
+            waiting.push_back({std::move(wanted), std::move(done)});
+        };
+        return out;
+    }
+    using Keys = std::vector<port::OutboxKey>;
+    void claim(Keys const& keys, Time until, port::Fn<void(Keys)>& use) {
+        Keys taken;
+        for (auto const& key : keys) {
+            port::OutboxRow& row = journal.disk->posts.at(key);
+            if (row.state != OutboxState::pending || row.next_at > clock.now()) continue;
+            row.next_at = until;
+            taken.push_back(key);
+        }
+        loop.post([taken, use = std::move(use)]() mutable { use(std::move(taken)); });
+    }
+    void renew(std::vector<port::OutboxClaim> const& claims, Time until,
+               port::Fn<void(Result<Keys>)>& use) {
+        Result<Keys> kept = Keys();
+        if (unreachable) kept = fail(Code::store_unavailable, "planted");
+        for (auto const& one : claims) {
+            if (!kept) break;
+            port::OutboxRow& row = journal.disk->posts.at(one.key);
+            if (port::OutboxAttempt{row.attempts, row.next_at} != one.attempt) continue;
+            row.next_at = until;
+            kept->push_back(one.key);
+        }
+        loop.post([kept, use = std::move(use)]() mutable { use(std::move(kept)); });
+    }
+    void post(std::string target, Letter::Kind kind) {
+        port::OutboxRow row;
+        row.target = std::move(target);
+        Notification it{
+            .event = "gate_asked", .reason = "approval", .pending = "pnd_1", .session = "ses_1"};
+        row.body = write_letter({kind, std::nullopt, "", write_notification(it), {}, "00000001"});
+        journal.append(SessionId::make(7, {1}), 1, std::move(row), clock.now());
+        loop.advance(Duration(1'000));
+    }
+    [[nodiscard]] port::OutboxRow& row() { return journal.disk->posts.begin()->second; }
+    // The mail's turn comes: whether it is sent.
+    bool mail() {
+        Waiting next = std::move(waiting.front());
+        waiting.erase(waiting.begin());
+        bool const sent = next.wanted();
+        next.done(sent ? Result<void>() : fail(Code::conflict, "not wanted"));
+        loop.advance(Duration(1'000));
+        return sent;
+    }
+
+    bool unreachable = false;
+    TestLoop loop;
+    TestClock clock{loop};
+    TestEntropy entropy;
+    TestJournal journal{loop};
+    HeldHttp http, other_http;
+    NoProcesses processes;
+    std::vector<Waiting> waiting;
+    Pump a{{loop, clock, entropy, journal, http, processes}, options()};
+    Pump b{{loop, clock, entropy, journal, other_http, processes}, options()};
+};
+
+TEST_F(TwoPumps, MailThatWaitsLong_IsSentOnce) {
+    post("notify:ANN", Letter::Kind::notice);
+    ASSERT_EQ(waiting.size(), 1U);
+    loop.advance(Duration(25'000));
+    ASSERT_EQ(waiting.size(), 1U) << "the claim is renewed";
+    EXPECT_TRUE(mail());
+    EXPECT_EQ(row().state, OutboxState::delivered);
+    loop.advance(Duration(60'000));
+    EXPECT_TRUE(waiting.empty());
+}
+
+// The store could not be reached from the process that has the mail.
+TEST_F(TwoPumps, MailWhoseClaimHasEnded_IsSentByTheOtherAlone) {
+    post("notify:ANN", Letter::Kind::notice);
+    unreachable = true;
+    loop.advance(Duration(25'000));
+    ASSERT_EQ(waiting.size(), 2U);
+    unreachable = false;
+    EXPECT_FALSE(mail());
+    EXPECT_TRUE(mail());
+    EXPECT_EQ(row().state, OutboxState::delivered);
+    EXPECT_EQ(row().attempts, 1U);
+    loop.advance(Duration(60'000));
+    EXPECT_TRUE(waiting.empty());
+}
+
+TEST_F(TwoPumps, LateOutcome_DoesNotReplaceThatOfTheOther) {
+    post(shared_receiver, Letter::Kind::event);
+    ASSERT_EQ(http.open.size() + other_http.open.size(), 1U);
+    HeldHttp& first = http.open.empty() ? other_http : http;
+    HeldHttp& second = http.open.empty() ? http : other_http;
+    row().next_at = clock.now();
+    loop.advance(Duration(2'000));
+    ASSERT_EQ(second.open.size(), 1U);
+    second.answer(200);
+    loop.run();
+    first.answer(503);
+    loop.advance(Duration(1'000));
+    EXPECT_EQ(row().state, OutboxState::delivered);
+    EXPECT_EQ(row().attempts, 1U);
+}
+
+TEST_F(TwoPumps, RetryByAPerson_IsNotUndoneByAnAttempt) {
+    post(shared_receiver, Letter::Kind::event);
+    HeldHttp& first = http.open.empty() ? other_http : http;
+    port::OutboxUpdate retry{.key = row().key, .next_at = clock.now() + Duration(500)};
+    ASSERT_TRUE(journal.store.update_messages({&retry, 1}));
+    first.answer(410);
+    loop.run();
+    EXPECT_EQ(row().state, OutboxState::pending);
+    EXPECT_EQ(row().attempts, 0U);
+    loop.advance(Duration(2'000));
+    EXPECT_EQ(row().next_at > clock.now() || row().state != OutboxState::pending, true)
+        << "it is sent again";
 }
 
 }  // namespace

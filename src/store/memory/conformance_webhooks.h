@@ -109,6 +109,57 @@ TEST_P(StoreConformance, SentMessage_IsKnownUntilClosedOrDeleted) {
     EXPECT_TRUE(known().empty());
 }
 
+// A person, or another process, has changed the message during the attempt.
+TEST_P(StoreConformance, OutcomeOfAnAttempt_OfAChangedMessage_IsDropped) {
+    auto first = create(1, "acme", 9);
+    for (std::uint32_t const n : {0, 1}) first.posts.push_back(post(1, 9, n, "webhook", 10));
+    commit_one(first);
+    port::OutboxUpdate outcome{.key = first.posts[0].key};
+    outcome.attempt = port::OutboxAttempt{.attempts = 0, .next_at = at(10)};
+    outcome.attempts = 1;
+    outcome.next_at = at(40);
+    auto const stored = [&] { return store().post(outcome.key).value(); };
+    ASSERT_TRUE(store().update_messages({&outcome, 1}));
+    EXPECT_EQ(stored()->next_at, at(40));
+    auto late = outcome;
+    late.state = port::OutboxState::dead;
+    ASSERT_TRUE(store().update_messages({&late, 1})) << "the attempts differ";
+    EXPECT_EQ(stored()->state, port::OutboxState::pending);
+    late.attempt = port::OutboxAttempt{.attempts = 1, .next_at = at(39)};
+    ASSERT_TRUE(store().update_messages({&late, 1})) << "the time differs";
+    EXPECT_EQ(stored()->state, port::OutboxState::pending);
+    outcome.attempt = port::OutboxAttempt{.attempts = 1, .next_at = at(40)};
+    outcome.state = port::OutboxState::delivered;
+    outcome.delivered = at(50);
+    ASSERT_TRUE(store().update_messages({&outcome, 1}));
+    late.attempt = outcome.attempt;
+    ASSERT_TRUE(store().update_messages({&late, 1})) << "it is delivered";
+    late.gone = true;
+    ASSERT_TRUE(store().update_messages({&late, 1}));
+    EXPECT_EQ(stored()->state, port::OutboxState::delivered);
+    port::OutboxUpdate withdrawn{.key = first.posts[1].key, .gone = true};
+    withdrawn.attempt = port::OutboxAttempt{.attempts = 0, .next_at = at(10)};
+    ASSERT_TRUE(store().update_messages({&withdrawn, 1}));
+    EXPECT_FALSE(store().post(withdrawn.key).value());
+}
+
+// The receiver has the message, whatever became of the row.
+TEST_P(StoreConformance, SentMessage_OfADroppedOutcome_IsKnown) {
+    auto first = create(1, "acme", 9);
+    first.posts = {post(1, 9, 0, "notify:CHAT", 0)};
+    commit_one(first);
+    port::OutboxUpdate update{.key = first.posts[0].key};
+    update.attempt = port::OutboxAttempt{.attempts = 7, .next_at = at(0)};
+    update.sent = port::SentRow{2, 1, "notify:CHAT", "a", "body"};
+    ASSERT_TRUE(store().update_messages({&update, 1}));
+    EXPECT_EQ(store().sent(session(1), 2, 1, "notify:CHAT").value().size(), 1U);
+    port::OutboxUpdate const gone{.key = update.key, .gone = true};
+    ASSERT_TRUE(store().update_messages({&gone, 1}));
+    update.sent->reference = "b";
+    ASSERT_TRUE(store().update_messages({&update, 1}));
+    EXPECT_EQ(store().sent(session(1), 2, 1, "notify:CHAT").value().size(), 2U);
+}
+
 TEST_P(StoreConformance, Delivery_IsStoredWithItsAppendAndStays) {
     auto first = create(1, "acme");
     first.delivered = {{{1}, {2}}, {{3}, {4}}};

@@ -7,6 +7,21 @@ namespace dormouse::store {
 
 namespace {
 
+// Returns true if the row still is as the attempt began.
+bool is_as(port::OutboxRow const& row, std::optional<port::OutboxAttempt> const& attempt) {
+    return !attempt || (row.state == port::OutboxState::pending &&
+                        port::OutboxAttempt{row.attempts, row.next_at} == *attempt);
+}
+
+void put(port::OutboxRow& row, port::OutboxUpdate const& update) {
+    row.state = update.state;
+    row.next_at = update.next_at;
+    row.attempts = update.attempts;
+    row.last_status = update.last_status;
+    row.last_error = update.last_error;
+    row.delivered = update.delivered;
+}
+
 bool is_same(port::SentRow const& a, port::SentRow const& b) {
     return a.call == b.call && a.generation == b.generation && a.target == b.target &&
            a.reference == b.reference;
@@ -18,18 +33,10 @@ Result<void> MemoryStore::update_messages(std::span<port::OutboxUpdate const> up
     std::scoped_lock const lock(disk_->mutex);
     for (port::OutboxUpdate const& update : updates) {
         auto const found = disk_->posts.find(update.key);
-        if (found == disk_->posts.end()) continue;
-        if (update.gone) {
-            disk_->posts.erase(found);
-            continue;
-        }
-        port::OutboxRow& row = found->second;
-        row.state = update.state;
-        row.next_at = update.next_at;
-        row.attempts = update.attempts;
-        row.last_status = update.last_status;
-        row.last_error = update.last_error;
-        row.delivered = update.delivered;
+        bool const changes = found != disk_->posts.end() && is_as(found->second, update.attempt);
+        if (changes && update.gone) disk_->posts.erase(found);
+        if (update.gone) continue;
+        if (changes) put(found->second, update);
         auto const from = disk_->sessions.find(update.key.from.number());
         if (from == disk_->sessions.end() || from->second.erased) continue;
         auto& sent = from->second.sent;

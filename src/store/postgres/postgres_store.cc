@@ -274,6 +274,12 @@ Result<std::vector<port::OutboxKey>> PostgresStore::claim(std::span<port::Outbox
     return writer_->claim(keys, now, until);
 }
 
+Result<std::vector<port::OutboxKey>> PostgresStore::renew(std::span<port::OutboxClaim const> claims,
+                                                          Time until) {
+    if (!writer_) return std::unexpected(is_view().error());
+    return writer_->renew(claims, until);
+}
+
 Result<bool> PostgresStore::delivered_since(std::string const& target, Time since) {
     return readers_->any()->delivered_since(target, since);
 }

@@ -87,6 +87,8 @@ public:
                                             std::string const& proposed) override;
     [[nodiscard]] Result<std::vector<port::OutboxKey>> claim(std::span<port::OutboxKey const> keys,
                                                              Time now, Time until) override;
+    [[nodiscard]] Result<std::vector<port::OutboxKey>> renew(
+        std::span<port::OutboxClaim const> claims, Time until) override;
     [[nodiscard]] Result<bool> delivered_since(std::string const& target, Time since) override;
     [[nodiscard]] Result<port::FeedPage> others(std::uint64_t after,
                                                 std::size_t max_bytes) override;

@@ -46,6 +46,14 @@ constexpr auto writes = in_order<Write>({
      "   ORDER BY p.no, p.seq, p.n FOR UPDATE OF p SKIP LOCKED)"
      " UPDATE posts p SET next_at = $5 FROM due"
      " WHERE p.no = due.no AND p.seq = due.seq AND p.n = due.n RETURNING p.no, p.seq, p.n"},
+    // A claim of another process ends later than this one's ($5). $6: it may be made twice.
+    {Write::renew,
+     "WITH own AS (SELECT p.no, p.seq, p.n FROM unnest($1::bigint[], $2::bigint[], $3::bigint[],"
+     "   $4::bigint[], $5::bigint[]) k(no, seq, n, attempts, next_at) JOIN posts p"
+     "   USING (no, seq, n) WHERE p.state = 0 AND p.attempts = k.attempts"
+     "   AND p.next_at IN (k.next_at, $6) ORDER BY p.no, p.seq, p.n FOR UPDATE OF p)"
+     " UPDATE posts p SET next_at = $6 FROM own"
+     " WHERE p.no = own.no AND p.seq = own.seq AND p.n = own.n RETURNING p.no, p.seq, p.n"},
     {Write::note_timeline,
      "INSERT INTO meta(name, value) SELECT 'timeline', " TIMELINE " ON CONFLICT (name) DO NOTHING"},
     // Only the process that stores the new timeline raises the numbers, once. It raises those of
@@ -72,7 +80,14 @@ constexpr auto writes = in_order<Write>({
     {Write::append_restored,
      "SELECT restore_12($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,"
      " $17, $18, $19, $20, $21, $22)"},
-    {Write::messages, "SELECT messages_1($1, $2, $3, $4, $5, $6)"},
+    // erase_1() and append_5() leave a row that another session is about to take, and that session
+    // may not get it.
+    {Write::drop_aliases,
+     "DELETE FROM aliases d USING (SELECT x.project, x.alias FROM aliases x JOIN sessions s"
+     "   ON s.no = x.no WHERE x.no = ANY ($1::bigint[]) AND s.alias <> x.alias"
+     "   ORDER BY x.project, x.alias FOR UPDATE OF x) o"
+     " WHERE d.project = o.project AND d.alias = o.alias"},
+    {Write::messages, "SELECT messages_15($1, $2, $3, $4, $5, $6)"},
     {Write::drop_delivered, "SELECT drop_delivered_1($1, $2, $3, $4, $5)"},
     {Write::drop_given_up, "SELECT drop_given_up_1($1, $2, $3, $4, $5, $6)"},
     {Write::trim_audit, "SELECT trim_audit_1($1, $2, $3, $4, $5, $6)"},

@@ -7,8 +7,8 @@ namespace dormouse::store::postgres {
 
 // Each calls one function of writer_functions.cc, append_function.cc or versions.cc, except the
 // first two, newest_call and those that may be repeated: propose, agreed, drop_setting,
-// register_keys, announce_keys, is_copy, settle, claim, note_timeline, raise_numbers,
-// put_data_keys, restore_data_keys.
+// register_keys, announce_keys, is_copy, settle, claim, renew, note_timeline, raise_numbers,
+// drop_aliases, drop_old_kept, put_data_keys, restore_data_keys.
 enum class Write : std::uint8_t {
     free_writers,
     forget_nodes,
@@ -25,12 +25,14 @@ enum class Write : std::uint8_t {
     is_copy,
     settle,
     claim,
+    renew,
     note_timeline,
     raise_numbers,
     newest_call,
     append,
     append_copy,
     append_restored,
+    drop_aliases,
     messages,
     drop_delivered,
     drop_given_up,

@@ -65,6 +65,10 @@ public:
                                                Time until) override {
         return store_.claim(keys, now, until);
     }
+    Result<std::vector<port::OutboxKey>> renew(std::span<port::OutboxClaim const> claims,
+                                               Time until) override {
+        return store_.renew(claims, until);
+    }
     Result<bool> delivered_since(std::string const& target, Time since) override {
         return store_.delivered_since(target, since);
     }

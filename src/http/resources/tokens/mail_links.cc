@@ -54,11 +54,16 @@ void make_link(Api& api, Person const& person, std::string const& next, Duration
                   });
 }
 
-void send(Api& api, webhook::MailText text, port::Fn<void(Result<void>)> done) {
+void send(Api& api, webhook::MailText text, std::function<bool()> wanted,
+          port::Fn<void(Result<void>)> done) {
     People const& people = api.services().people;
     text.from = people.mail_from;
     text.at = api.services().runner.now();
-    people.mail->send({people.mail_from, text.to, webhook::mail_content(text)}, std::move(done));
+    people.mail->send({.from = people.mail_from,
+                       .to = text.to,
+                       .content = webhook::mail_content(text),
+                       .wanted = std::move(wanted)},
+                      std::move(done));
 }
 
 Person const* person_of(Api& api, std::string const& address) {
@@ -84,7 +89,7 @@ void mail_sign_in_link(Api& api, Person const& person, std::string const& next) 
                   text.body = "Somebody, probably you, asked for a link to sign in:\n\n" + *link +
                               "\n\nIt works once, within ten minutes. If it was not you, ignore "
                               "this mail.\n";
-                  send(api, std::move(text), std::move(sent));
+                  send(api, std::move(text), {}, std::move(sent));
               });
 }
 
@@ -127,7 +132,8 @@ void post_sign_in_mail(Api& api, ExchangePtr const& x) {
 }
 
 void mail_notification(Api& api, std::string const& name, webhook::Notification const& it,
-                       std::string const& id, port::Fn<void(Result<void>)> done) {
+                       std::string const& id, std::function<bool()> wanted,
+                       port::Fn<void(Result<void>)> done) {
     Services& services = api.services();
     Person const* const person = services.people.find(&Person::name, name);
     if (!person || person->email.empty() || !services.people.mail)
@@ -139,14 +145,14 @@ void mail_notification(Api& api, std::string const& name, webhook::Notification 
     if (!may_link(api)) {  // the page asks who it is
         text.body = webhook::mail_body(it, services.gate.base_url() + "/a/" + it.pending,
                                        webhook::LeadsTo::page);
-        return send(api, std::move(text), std::move(done));
+        return send(api, std::move(text), std::move(wanted), std::move(done));
     }
     make_link(api, *person, "/a/" + it.pending, lives,
-              [&api, it, text = std::move(text),
+              [&api, it, text = std::move(text), wanted = std::move(wanted),
                done = std::move(done)](Result<std::string> link) mutable {
                   if (!link) return done(std::unexpected(std::move(link.error())));
                   text.body = webhook::mail_body(it, *link, webhook::LeadsTo::sign_in);
-                  send(api, std::move(text), std::move(done));
+                  send(api, std::move(text), std::move(wanted), std::move(done));
               });
 }
 

@@ -109,24 +109,42 @@ SmtpClient::~SmtpClient() {
 }
 
 void SmtpClient::send(port::Mail mail, port::Fn<void(Result<void>)> done) {
-    auto then = scope_.guard([this, done = std::move(done)](Result<void> result) mutable {
-        --waiting_;
-        done(std::move(result));
-    });
-    ++waiting_;
-    if (waiting_ > waiting_max) {
+    auto then = scope_.guard(std::move(done));
+    if (waiting_.size() >= waiting_max) {
         return loop_.post([then = std::move(then)]() mutable {
             then(fail(Code::overloaded, "too many mails wait"));
         });
     }
-    port::Fn<void()> job = [this, mail = std::move(mail), then = std::move(then),
-                            stopping = stopping_]() mutable {
-        auto result = deliver(server_, std::move(mail), *stopping);
-        loop_.post([then = std::move(then), result = std::move(result)]() mutable {
-            then(std::move(result));
+    waiting_.push_back({std::move(mail), std::move(then)});
+    if (!sending_) send_next();
+}
+
+void SmtpClient::send_next() {
+    while (!waiting_.empty()) {
+        Waiting next = std::move(waiting_.front());
+        waiting_.pop_front();
+        if (next.mail.wanted && !next.mail.wanted()) {
+            loop_.post([done = std::move(next.done)]() mutable {
+                done(fail(Code::conflict, "the mail is not wanted any more"));
+            });
+            continue;
+        }
+        sending_ = true;
+        auto then = scope_.guard([this, done = std::move(next.done)](Result<void> result) mutable {
+            sending_ = false;
+            send_next();
+            done(std::move(result));
         });
-    };
-    (void)worker_.run(job);
+        port::Fn<void()> job = [this, mail = std::move(next.mail), then = std::move(then),
+                                stopping = stopping_]() mutable {
+            auto result = deliver(server_, std::move(mail), *stopping);
+            loop_.post([then = std::move(then), result = std::move(result)]() mutable {
+                then(std::move(result));
+            });
+        };
+        (void)worker_.run(job);
+        return;
+    }
 }
 
 }  // namespace dormouse::io

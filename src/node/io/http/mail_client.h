@@ -6,6 +6,7 @@
 #include "port/mail.h"
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <string>
 
@@ -31,10 +32,18 @@ public:
     static constexpr Duration time_limit{30'000};
 
 private:
+    struct Waiting {
+        port::Mail mail;
+        port::Fn<void(Result<void>)> done;
+    };
+
+    void send_next();
+
     port::Loop& loop_;
     MailServer const server_;
     std::shared_ptr<std::atomic<bool>> const stopping_ = std::make_shared<std::atomic<bool>>(false);
-    std::size_t waiting_ = 0;  // on the loop
+    std::deque<Waiting> waiting_;
+    bool sending_ = false;
     Worker worker_{"mail"};
     Scope scope_;
 };

@@ -23,6 +23,12 @@ public:
                                                              Time /*until*/) override {
         return std::vector(keys.begin(), keys.end());
     }
+    [[nodiscard]] Result<std::vector<port::OutboxKey>> renew(
+        std::span<port::OutboxClaim const> claims, Time /*until*/) override {
+        std::vector<port::OutboxKey> out;
+        for (port::OutboxClaim const& claim : claims) out.push_back(claim.key);
+        return out;
+    }
     [[nodiscard]] Result<bool> delivered_since(std::string const& /*target*/,
                                                Time /*since*/) override {
         return false;

@@ -238,7 +238,7 @@ std::span<char const* const> migrations() {
         tables_1,        types_1,           append_function_1, writer_functions_1, views_1,
         nodes_2,         day_sums_3,        identity_4,        rewrites_5,         versions_6,
         data_keys_7,     append_function_8, aliases_9,         node_keys_10,       deliveries_11,
-        deleted_rows_12, deleted_rows_13,   aliases_index_14};
+        deleted_rows_12, deleted_rows_13,   aliases_index_14,  outcomes_15,        kept_index_16};
     return steps;
 }
 

@@ -2,7 +2,7 @@
 // The SQL that creates our schema, one text for each migration (tables.cc, append_function.cc,
 // writer_functions.cc, views.cc, nodes.cc, day_sums.cc,
 // identity.cc, rewrites.cc, versions.cc, data_keys.cc, append_function_8.cc, aliases_9.cc,
-// node_keys_10.cc, deliveries_11.cc, deleted_rows_12.cc, deleted_rows_13.cc).
+// node_keys_10.cc, deliveries_11.cc, deleted_rows_12.cc, deleted_rows_13.cc, outcomes_15.cc).
 
 #include <span>
 
@@ -26,6 +26,8 @@ extern char const* const deliveries_11;
 extern char const* const deleted_rows_12;
 extern char const* const deleted_rows_13;
 extern char const* const aliases_index_14;
+extern char const* const outcomes_15;
+extern char const* const kept_index_16;
 
 // Each is one transaction, run with the schema as the search path.
 [[nodiscard]] std::span<char const* const> migrations();

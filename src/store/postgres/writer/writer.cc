@@ -303,13 +303,30 @@ Result<void> Writer::settle() {
     return {};
 }
 
+namespace {
+
+using Place = std::array<std::int64_t, 3>;
+
+Place place_of(port::OutboxKey const& key) {
+    return {signed_of(key.from.number()), signed_of(key.seq), key.n};
+}
+
+std::vector<port::OutboxKey> keys_of(Rows const& rows,
+                                     std::map<Place, port::OutboxKey> const& by_place) {
+    std::vector<port::OutboxKey> out;
+    for (int row = 0; row < rows.size(); ++row)
+        out.push_back(
+            by_place.at({rows.integer(row, 0), rows.integer(row, 1), rows.integer(row, 2)}));
+    return out;
+}
+
+}  // namespace
+
 // After a lost answer the messages stay claimed: they are due again later.
 Result<std::vector<port::OutboxKey>> Writer::claim(std::span<port::OutboxKey const> keys, Time now,
                                                    Time until) {
-    using Place = std::array<std::int64_t, 3>;
     std::map<Place, port::OutboxKey> by_place;
-    for (auto const& key : keys)
-        by_place.emplace(Place{signed_of(key.from.number()), signed_of(key.seq), key.n}, key);
+    for (auto const& key : keys) by_place.emplace(place_of(key), key);
     std::array<std::vector<std::int64_t>, 3> columns;
     for (auto const& [place, key] : by_place)
         for (std::size_t i = 0; i < place.size(); ++i) columns[i].push_back(place[i]);
@@ -318,11 +335,26 @@ Result<std::vector<port::OutboxKey>> Writer::claim(std::span<port::OutboxKey con
     call.parameters.integer(to_ms(now)).integer(to_ms(until));
     auto const rows = repeatable({&call, 1});
     if (!rows) return std::unexpected(rows.error());
-    std::vector<port::OutboxKey> out;
-    for (int row = 0; row < rows->size(); ++row)
-        out.push_back(
-            by_place.at({rows->integer(row, 0), rows->integer(row, 1), rows->integer(row, 2)}));
-    return out;
+    return keys_of(*rows, by_place);
+}
+
+Result<std::vector<port::OutboxKey>> Writer::renew(std::span<port::OutboxClaim const> claims,
+                                                   Time until) {
+    std::array<std::vector<std::int64_t>, 5> columns;
+    std::map<Place, port::OutboxKey> by_place;
+    for (auto const& claim : claims) {
+        Place const place = place_of(claim.key);
+        by_place.emplace(place, claim.key);
+        for (std::size_t i = 0; i < place.size(); ++i) columns[i].push_back(place[i]);
+        columns[3].push_back(claim.attempt.attempts);
+        columns[4].push_back(to_ms(claim.attempt.next_at));
+    }
+    Call call{sql(Write::renew)};
+    for (auto const& column : columns) call.parameters.integers(column);
+    call.parameters.integer(to_ms(until));
+    auto const rows = repeatable({&call, 1});
+    if (!rows) return std::unexpected(rows.error());
+    return keys_of(*rows, by_place);
 }
 
 Result<Rows> Writer::repeatable(std::span<Call const> calls) {

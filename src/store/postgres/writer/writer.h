@@ -87,6 +87,8 @@ public:
     [[nodiscard]] Result<void> settle();
     [[nodiscard]] Result<std::vector<port::OutboxKey>> claim(std::span<port::OutboxKey const> keys,
                                                              Time now, Time until);
+    [[nodiscard]] Result<std::vector<port::OutboxKey>> renew(
+        std::span<port::OutboxClaim const> claims, Time until);
 
     // May be called from another thread.
     [[nodiscard]] bool fenced() const { return fenced_; }

@@ -15,11 +15,15 @@ std::vector<std::string> lines(std::string const& line) {
 
 void add_update(RowArray& out, port::OutboxUpdate const& update) {
     auto const& key = update.key;
+    std::optional<std::int64_t> attempts;
+    std::optional<std::int64_t> next_at;
+    if (update.attempt) attempts = update.attempt->attempts;
+    if (update.attempt) next_at = to_ms(update.attempt->next_at);
     out.row().integer(update.gone ? 1 : 0).integer(number_of(key.from));
     out.integer(signed_of(key.seq)).integer(key.n);
     out.integer(static_cast<std::int64_t>(update.state)).integer(to_ms(update.next_at));
     out.integer(update.attempts).integer(update.last_status).text(update.last_error);
-    out.integer(maybe_ms(update.delivered));
+    out.integer(maybe_ms(update.delivered)).integer(attempts).integer(next_at);
 }
 
 void add_sent(RowArray& out, port::OutboxKey const& key, port::SentRow const& row, bool closed) {
@@ -35,7 +39,7 @@ Result<void> done(Result<std::int64_t> const& status) {
 }  // namespace
 
 Result<void> Writer::update_messages(std::span<port::OutboxUpdate const> updates) {
-    auto rows = array("update_1");
+    auto rows = array("outcome_1");
     auto messages = array("sent_1");
     for (auto const& update : updates) {
         add_update(rows, update);

@@ -99,7 +99,10 @@ constexpr auto writes = in_order<Write>({
     {Write::take_post, "DELETE FROM posts WHERE k = ?1 AND n = ?2"},
     {Write::put_message,
      "UPDATE posts SET state = ?3, next_at = ?4, attempts = ?5, last_status = ?6, last_error = ?7,"
-     " delivered = ?8 WHERE k = ?1 AND n = ?2"},
+     " delivered = ?8 WHERE k = ?1 AND n = ?2"
+     " AND (?9 IS NULL OR (state = 0 AND attempts = ?9 AND next_at = ?10))"},
+    {Write::drop_message,
+     "DELETE FROM posts WHERE k = ?1 AND n = ?2 AND state = 0 AND attempts = ?3 AND next_at = ?4"},
     {Write::put_secret,
      "INSERT OR REPLACE INTO secrets(no, call, gen, secret) VALUES(?1, ?2, ?3, ?4)"},
     {Write::erase_secrets, "DELETE FROM secrets WHERE no = ?1"},

@@ -58,6 +58,7 @@ enum class Write : std::uint8_t {
     add_post,
     take_post,
     put_message,
+    drop_message,
     put_secret,
     erase_secrets,
     put_sent,

@@ -162,8 +162,15 @@ Result<void> Writer::write_messages(Append const& append) {
 
 Result<void> Writer::write_update(port::OutboxUpdate const& update) {
     auto const key = key_of(update.key.from.number(), update.key.seq);
+    std::optional<std::int64_t> attempts;
+    std::optional<std::int64_t> next_at;
+    if (update.attempt) attempts = update.attempt->attempts;
+    if (update.attempt) next_at = to_ms(update.attempt->next_at);
     if (update.gone) {
-        auto const done = query(Write::take_post).bind(key).bind(std::int64_t{update.key.n}).run();
+        auto drop = query(update.attempt ? Write::drop_message : Write::take_post);
+        drop.bind(key).bind(std::int64_t{update.key.n});
+        if (update.attempt) drop.bind(attempts).bind(next_at);
+        auto const done = drop.run();
         return done ? note_removal_of_deleted(update.key.from) : done;
     }
     std::optional<std::int64_t> delivered;
@@ -172,6 +179,7 @@ Result<void> Writer::write_update(port::OutboxUpdate const& update) {
     put.bind(key).bind(std::int64_t{update.key.n}).bind(static_cast<std::int64_t>(update.state));
     put.bind(to_ms(update.next_at)).bind(std::int64_t{update.attempts});
     put.bind(std::int64_t{update.last_status}).bind(update.last_error).bind(delivered);
+    put.bind(attempts).bind(next_at);
     if (auto done = put.run(); !done) return done;
     if (update.sent)
         if (auto done = write_sent(Write::put_sent, update.key, *update.sent); !done) return done;
