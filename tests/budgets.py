@@ -391,6 +391,31 @@ class OfADay(BudgetCase):
             self.assertEqual(self.server.last_text(session), 'You said: hello')
         self.spend()
 
+    def goes_on(self, session, seconds=60):
+        wait_for(lambda: not self.server.open_calls(session), seconds, 'the end of the question')
+        self.server.at_rest(session)
+        self.assertEqual(self.server.last_text(session), 'You said: hello')
+
+    def test_raise_before_a_kill_is_for_all_that_wait(self):
+        self.serve('agent_day', 'steps = 1')
+        self.spend()
+        first, call = self.held()
+        others = [self.held()[0] for _ in range(3)]
+        self.assertStatus(self.raised_by(call, 9), 200)
+        self.server.restart()
+        for session in (first, *others):
+            self.goes_on(session)
+
+    def test_raise_in_the_configuration_is_for_all_that_wait(self):
+        self.serve('agent_day', 'steps = 1')
+        self.spend()
+        sessions = [self.held()[0] for _ in range(2)]
+        self.config_path.write_text(MODEL % '' + BUDGET % ('agent_day', 'steps = 9'))
+        for port in [self.server.port, *([self.server.beside.port] if self.server.beside else [])]:
+            self.assertStatus(Client(port, self.server.token).post('/api/reload', {}), 200)
+        for session in sessions:
+            self.goes_on(session)
+
     def test_denial_ends_the_turn_of_its_session_only(self):
         self.serve('agent_day', 'steps = 1')
         self.spend()

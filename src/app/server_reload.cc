@@ -59,9 +59,11 @@ Result<http::ReloadReport> Server::apply(config::Config const& read) {
     agent::Registry registry = assemble(next, tool_services(), &former);
     foreign_.exchange(servers_of(next), registry);
     node_.exchange_registry(std::move(registry));
+    bool const other_budgets = next.budgets != config_.budgets;
     config_ = std::move(next);
     services_.validators.set_limits(validator_limits(config_.limits));
     node_.runner.apply(runner_options(config_, trace_rules(config_)));
+    if (other_budgets) node_.runner.budgets_changed();
     serving_->apply(serving_changes(config_));
     archive_.apply(config_);
     follow_sign_ins();

@@ -37,6 +37,8 @@ public:
     [[nodiscard]] Result<std::uint64_t> journal_bytes(SessionId session) override;
     [[nodiscard]] Result<std::vector<std::int64_t>> day_sums(
         std::int64_t day, std::span<std::string const> names) override;
+    [[nodiscard]] Result<std::int64_t> day_mark(std::int64_t day,
+                                                std::string const& suffix) override;
 
     [[nodiscard]] Result<std::vector<Due>> due(Time until, std::optional<Due> after,
                                                std::uint32_t limit) override;

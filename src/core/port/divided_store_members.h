@@ -56,6 +56,11 @@ Result<std::vector<std::int64_t>> DividedStore<Self>::day_sums(std::int64_t day,
 }
 
 template <class Self>
+Result<std::int64_t> DividedStore<Self>::day_mark(std::int64_t day, std::string const& suffix) {
+    return self().reading([&](auto& half) { return half.day_mark(day, suffix); });
+}
+
+template <class Self>
 Result<std::vector<Due>> DividedStore<Self>::due(Time until, std::optional<Due> after,
                                                  std::uint32_t limit) {
     return self().reading([&](auto& half) { return half.due(until, after, limit); });

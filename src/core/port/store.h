@@ -72,6 +72,10 @@ public:
     // The sums of a day, 0 if there is none. In order.
     [[nodiscard]] virtual Result<std::vector<std::int64_t>> day_sums(
         std::int64_t day, std::span<std::string const> names) = 0;
+    // A number that changes when a sum of the day whose name ends in `suffix` does; 0: there is no
+    // such sum.
+    [[nodiscard]] virtual Result<std::int64_t> day_mark(std::int64_t day,
+                                                        std::string const& suffix) = 0;
 };
 
 // Sessions that have work to do at a time.

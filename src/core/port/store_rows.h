@@ -220,6 +220,8 @@ struct DayRow {
 };
 // The number of days before the day of an append that are kept.
 inline constexpr std::int64_t days_kept = 7;
+// JournalStore::day_mark() adds sums modulo this, so that it does not overflow.
+inline constexpr std::int64_t mark_modulus = 9'007'199'254'740'881;
 
 // Atomic, with its line in the audit log. If the rule does not exist: conflict, and nothing is
 // changed.

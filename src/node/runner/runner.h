@@ -184,6 +184,8 @@ public:
     }
     // This session was imported, with these rules that answer in it.
     void imported(SessionId session, std::vector<port::RuleRow> const& rules);
+    // Other budgets are configured now: sessions that ask about one of a day read its sums again.
+    void budgets_changed();
     // Other gates are configured now: sessions that wait for one that was missing continue.
     void gates_changed();
     // The others declared this process dead: takes part again, under a new epoch.
@@ -256,8 +258,17 @@ private:
     void offer(SessionId session, session::EffectId id, session::Command::Body outcome) override;
     void offer_later(SessionId session, session::EffectId id,
                      session::Command::Body outcome) override;
-    // Sessions that ask about a budget of a day read its sums again, after `before`.
+    // Sessions that ask about a budget of a day read its sums again, after `before`. What fails is
+    // done again with the next watch_budgets().
     void wake_askers(std::optional<PendingId> before);
+    void wake_asker(SessionId session);
+    void watch_budgets();
+    struct DayMarks {
+        std::int64_t day = 0;
+        std::int64_t raises = 0;  // JournalStore::day_mark()
+        bool used = false;        // some sums exist
+    };
+    void compare_raises(DayMarks const& found);
     void store_failed(Error const& error) override;
     void took_over() override { ++taken_over_; }
     void after(Duration delay, port::Fn<void()> work) override;
@@ -371,6 +382,9 @@ private:
     bool rejoining_ = false;  // the others declared this process dead
     bool draining_ = false;
     bool recovered_ = false;
+    Duration budgets_at_{};           // watch_budgets() reads no earlier
+    std::optional<DayMarks> raises_;  // as last seen while this process leads
+    bool wake_askers_again_ = false;
     bool failed_ = false;
     Time drain_until_{};
     port::Fn<void()> drained_;

@@ -85,6 +85,7 @@ void Runner::scan() {
     by_share_ = std::exchange(left_, false);
     release_old();
     outbox_.scan();
+    watch_budgets();
     scan_page(now() + options_.scan_every, std::nullopt);
 }
 

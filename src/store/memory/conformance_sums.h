@@ -36,6 +36,29 @@ TEST_P(StoreConformance, RefusedAppend_AddsToNoSum) {
     EXPECT_EQ(sums_of(store(), 20'000), (std::vector<std::int64_t>{0, 0, 5}));
 }
 
+TEST_P(StoreConformance, MarkOfADay_ChangesWithItsSums) {
+    auto first = create(1, "acme");
+    first.day_sums = {{20'000, "a/raised", 5}, {20'000, "a", 1}, {20'001, "b/raised", 9}};
+    commit_one(first);
+    auto const mark = [&](std::string const& suffix) {
+        return store().day_mark(20'000, suffix).value();
+    };
+    auto const raised = mark("/raised");
+    auto const all = mark("");
+    EXPECT_NE(raised, 0);
+    EXPECT_EQ(mark("/none"), 0);
+    EXPECT_EQ(store().day_mark(19'999, "").value(), 0);
+    auto next = append(1, 1);
+    next.day_sums = {{20'000, "a", 7}};
+    commit_one(next);
+    EXPECT_EQ(mark("/raised"), raised);
+    EXPECT_NE(mark(""), all);
+    auto last = append(1, 2);
+    last.day_sums = {{20'000, "a/raised", 7}};
+    commit_one(last);
+    EXPECT_NE(mark("/raised"), raised);
+}
+
 TEST_P(StoreConformance, SumsOfLongAgo_AreRemoved) {
     auto first = create(1, "acme");
     first.day_sums = {{20'000, "a", 5}};

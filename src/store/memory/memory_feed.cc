@@ -228,6 +228,15 @@ Result<std::vector<std::int64_t>> MemoryStore::day_sums(std::int64_t day,
     return out;
 }
 
+Result<std::int64_t> MemoryStore::day_mark(std::int64_t day, std::string const& suffix) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const& sums = disk_->day_sums;
+    std::int64_t mark = 0;
+    for (auto at = sums.lower_bound({day, ""}); at != sums.end() && at->first.first == day; ++at)
+        if (at->first.second.ends_with(suffix)) mark += at->second % port::mark_modulus;
+    return mark;
+}
+
 Result<std::vector<port::AuditRow>> MemoryStore::audit(std::uint64_t after, std::uint32_t limit) {
     std::scoped_lock const lock(disk_->mutex);
     std::vector<port::AuditRow> rows;

@@ -111,6 +111,8 @@ public:
                                                   std::span<std::string const> keys) override;
     [[nodiscard]] Result<std::vector<std::int64_t>> day_sums(
         std::int64_t day, std::span<std::string const> names) override;
+    [[nodiscard]] Result<std::int64_t> day_mark(std::int64_t day,
+                                                std::string const& suffix) override;
     [[nodiscard]] Result<std::optional<port::PendingRow>> pending(SessionId session, CallNo call,
                                                                   Generation generation) override;
     [[nodiscard]] Result<std::vector<port::Due>> due(Time until, std::optional<port::Due> after,

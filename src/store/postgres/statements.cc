@@ -167,6 +167,9 @@ constexpr auto reads = in_order<Read>({
     {Read::day_sums,
      "SELECT coalesce((SELECT sum(x.amount) FROM day_sums x WHERE x.day = $1 AND x.name = k.name),"
      "   0)::bigint FROM unnest($2::text[]) WITH ORDINALITY k(name, place) ORDER BY k.place"},
+    {Read::day_mark,
+     "SELECT coalesce(sum(amount % $3::bigint), 0)::bigint FROM day_sums"
+     " WHERE day = $1 AND right(name, length($2::text)) = $2"},
     {Read::pending,
      PENDING_COLUMNS " FROM pending p WHERE p.no = $1 AND p.call = $2 AND p.gen = $3"},
     {Read::due,

@@ -53,6 +53,7 @@ enum class Read : std::uint8_t {
     page,
     lookup,
     day_sums,
+    day_mark,
     pending,
     due,
     next_due,

@@ -86,6 +86,10 @@ public:
         std::int64_t day, std::span<std::string const> names) override {
         return store_->day_sums(day, names);
     }
+    [[nodiscard]] Result<std::int64_t> day_mark(std::int64_t day,
+                                                std::string const& suffix) override {
+        return store_->day_mark(day, suffix);
+    }
     [[nodiscard]] Result<std::vector<port::SessionRow>> sessions(std::string const& project,
                                                                  std::uint64_t before,
                                                                  std::uint32_t limit) override;

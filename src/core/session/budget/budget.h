@@ -37,6 +37,8 @@ struct BudgetOwner {
 [[nodiscard]] std::string raises_name(BudgetName const& name, BudgetOwner const& owner);
 // The names of the budgets of a day, each once.
 [[nodiscard]] std::vector<BudgetName> day_budgets(Budgets const& budgets);
+// The end of every raises_name().
+inline constexpr std::string_view raises_suffix = "/raised";
 // By name; a name that is missing is 0.
 using DayTotals = std::map<std::string, std::int64_t>;
 

@@ -23,7 +23,7 @@ std::string total_name(BudgetName const& name, BudgetOwner const& owner) {
 }
 
 std::string raises_name(BudgetName const& name, BudgetOwner const& owner) {
-    return total_name(name, owner) + "/raised";
+    return total_name(name, owner) + std::string(raises_suffix);
 }
 
 std::vector<BudgetName> day_budgets(Budgets const& budgets) {

@@ -12,7 +12,30 @@ namespace {
 
 using namespace session;
 
-class BudgetsOfADay : public RunnerTestOn<TestJournal<store::MemoryStore, store::MemoryDisk>> {
+// Fails the next `failures` searches for calls, and counts what watching budgets costs.
+class CallsOfADay : public store::MemoryStore {
+public:
+    using MemoryStore::MemoryStore;
+    Result<std::vector<port::PendingListed>> list_pending(
+        port::PendingFilter const& filter) override {
+        ++searches;
+        if (failures > 0) {
+            --failures;
+            return fail(Code::store_unavailable, "planted");
+        }
+        return MemoryStore::list_pending(filter);
+    }
+    Result<std::int64_t> day_mark(std::int64_t day, std::string const& suffix) override {
+        ++marks;
+        return MemoryStore::day_mark(day, suffix);
+    }
+
+    int failures = 0;
+    int searches = 0;
+    int marks = 0;
+};
+
+class BudgetsOfADay : public RunnerTestOn<TestJournal<CallsOfADay, store::MemoryDisk>> {
 protected:
     BudgetsOfADay() {
         Budget const steps{{BudgetPer::agent_day, BudgetKind::steps, {}}, 2};
@@ -83,6 +106,73 @@ TEST_F(BudgetsOfADay, Raise_OutlivesARestart) {
     (void)spend();
     EXPECT_EQ(sum("agent/demo/steps"), 4);
     (void)held();
+}
+
+TEST_F(BudgetsOfADay, Raise_WhoseSearchFails_LetsAllContinueLater) {
+    runner->start();
+    (void)spend();
+    (void)spend();
+    SessionId const first = held();
+    SessionId const second = held();
+    journal.store->failures = 1;
+    EXPECT_EQ(raise(first), "applied");
+    EXPECT_FALSE(asks(first));
+    EXPECT_TRUE(asks(second));
+    loop.advance(Duration(25'000));
+    EXPECT_FALSE(asks(second));
+}
+
+TEST_F(BudgetsOfADay, ProcessThatEndsAfterTheRaise_TheNextOneLetsAllContinue) {
+    (void)spend();
+    (void)spend();
+    SessionId const first = held();
+    SessionId const second = held();
+    journal.store->failures = 1;
+    EXPECT_EQ(raise(first), "applied");
+    restart();
+    EXPECT_TRUE(asks(second));
+    runner->start();
+    loop.advance(Duration(1'000));
+    EXPECT_FALSE(asks(second));
+}
+
+// It was stored while the process that leads did not see it.
+TEST_F(BudgetsOfADay, RaiseOfAnotherProcess_LetsAllContinue) {
+    runner->start();
+    (void)spend();
+    (void)spend();
+    SessionId const session = held();
+    loop.advance(Duration(25'000));
+    EXPECT_TRUE(asks(session));
+    journal.disk->day_sums[{day_of(clock.now()), "agent/demo/steps/raised"}] += 5;
+    loop.advance(Duration(25'000));
+    EXPECT_FALSE(asks(session));
+}
+
+TEST_F(BudgetsOfADay, OtherConfiguration_LetsAllContinue) {
+    (void)spend();
+    (void)spend();
+    SessionId const session = held();
+    Budget const more{{BudgetPer::agent_day, BudgetKind::steps, {}}, 4};
+    effects.limits = std::make_shared<std::vector<Budget>>(std::vector{more});
+    runner->budgets_changed();
+    loop.run();
+    EXPECT_FALSE(asks(session));
+}
+
+TEST_F(BudgetsOfADay, WithoutARaise_OneQueryInTenSeconds) {
+    runner->start();
+    (void)spend();
+    (void)spend();
+    SessionId const session = held();
+    loop.advance(Duration(10'000));
+    auto const before = std::pair(journal.store->searches, journal.store->marks);
+    auto const commits = journal.commits.size();
+    loop.advance(Duration(60'000));
+    EXPECT_EQ(journal.store->searches, before.first);
+    EXPECT_LE(journal.store->marks, before.second + 6);
+    EXPECT_EQ(journal.commits.size(), commits);
+    EXPECT_TRUE(asks(session));
 }
 
 TEST_F(BudgetsOfADay, WithoutSuchABudget_NothingIsCounted) {

@@ -155,7 +155,8 @@ TEST_F(Held, Resident_NeedsNoCommitAndNoRead) {
     auto const reads = journal.reads;
     loop.advance(100'000 * one_ms);
     EXPECT_EQ(journal.commits.size(), commits);
-    EXPECT_EQ(journal.reads - reads, 200) << "only the scan's reads of sessions and messages";
+    EXPECT_EQ(journal.reads - reads, 210)
+        << "only the scan's reads of sessions and messages, and of raises each tenth time";
     EXPECT_TRUE(effects.gated.empty());
     ASSERT_EQ(runner->awaiting_gate(10).size(), 1U);
     EXPECT_EQ(runner->awaiting_gate(10).front(),
@@ -177,7 +178,8 @@ TEST_F(Held, Unloaded_IsNotReadAgain) {
     auto const reads = journal.reads;
     auto const commits = journal.commits.size();
     loop.advance(100'000 * one_ms);
-    EXPECT_EQ(journal.reads - reads, 200) << "only the scan's reads of sessions and messages";
+    EXPECT_EQ(journal.reads - reads, 210)
+        << "only the scan's reads of sessions and messages, and of raises each tenth time";
     EXPECT_EQ(journal.commits.size(), commits);
     EXPECT_EQ(runner->resident(), 0U) << "the other one has been idle for resident_time, too";
     // It still answers requests, and can be cancelled.

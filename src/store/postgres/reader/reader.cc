@@ -138,6 +138,14 @@ Result<std::vector<std::int64_t>> Reader::day_sums(std::int64_t day,
     return read_all(*rows, [&](int row) { return rows->integer(row, 0); });
 }
 
+Result<std::int64_t> Reader::day_mark(std::int64_t day, std::string const& suffix) {
+    Call call{sql(Read::day_mark)};
+    call.parameters.integer(day).text(suffix).integer(port::mark_modulus);
+    auto const rows = ask(call);
+    if (!rows) return std::unexpected(rows.error());
+    return rows->integer(0, 0);
+}
+
 Result<std::vector<port::KeyRow>> Reader::key_rows(SessionId session) {
     auto const rows = ask_of(session, {of_session(Read::key_rows, session)});
     if (!rows) return std::unexpected(rows.error());

@@ -33,6 +33,7 @@ public:
                                                   std::span<std::string const> keys);
     [[nodiscard]] Result<std::vector<std::int64_t>> day_sums(std::int64_t day,
                                                              std::span<std::string const> names);
+    [[nodiscard]] Result<std::int64_t> day_mark(std::int64_t day, std::string const& suffix);
     [[nodiscard]] Result<std::optional<port::PendingRow>> pending(SessionId session, CallNo call,
                                                                   Generation generation);
     [[nodiscard]] Result<std::vector<port::Due>> due(Time until, std::optional<port::Due> after,

@@ -18,4 +18,11 @@ Result<std::vector<std::int64_t>> Reader::day_sums(std::int64_t day,
     return sums;
 }
 
+Result<std::int64_t> Reader::day_mark(std::int64_t day, std::string const& suffix) {
+    auto mark = query(Read::day_mark);
+    auto const row = mark.bind(day).bind(suffix).bind(port::mark_modulus).next();
+    if (!row) return std::unexpected(row.error());
+    return *row ? mark.integer(0) : 0;
+}
+
 }  // namespace dormouse::store::sqlite

@@ -183,6 +183,9 @@ constexpr auto reads = in_order<Read>({
     {Read::frames_from, "SELECT max(k) FROM journal WHERE k > ?1 AND k <= ?2"},
     {Read::key, "SELECT seq FROM keys WHERE no = ?1 AND key = ?2"},
     {Read::day_sum, "SELECT amount FROM day_sums WHERE day = ?1 AND name = ?2"},
+    {Read::day_mark,
+     "SELECT coalesce(sum(amount % ?3), 0) FROM day_sums"
+     " WHERE day = ?1 AND (?2 = '' OR substr(name, -length(?2)) = ?2)"},
     {Read::pending, PENDING_COLUMNS " FROM pending p" PENDING_TOOL
                                     "WHERE p.no = ?1 AND p.call = ?2 AND p.gen = ?3"},
     // Two statements, because (wake_at, no) > (?, ?) would read every session with the same wake

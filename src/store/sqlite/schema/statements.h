@@ -99,6 +99,7 @@ enum class Read : std::uint8_t {
     frames_from,
     key,
     day_sum,
+    day_mark,
     pending,
     due_at,
     due_after,
