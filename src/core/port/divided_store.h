@@ -87,9 +87,12 @@ public:
 
     [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key) override;
     [[nodiscard]] Result<std::optional<KeptRow>> kept_delivery(Bits128 const& key) override;
-    [[nodiscard]] Result<std::vector<KeptRow>> kept(std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<KeptRow>> kept(std::optional<KeptPlace> const& after,
+                                                    std::uint32_t limit,
+                                                    std::size_t max_bytes) override;
     [[nodiscard]] Result<void> keep(KeptRow const& row) override;
     [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys) override;
+    [[nodiscard]] Result<void> drop_old_kept(Time until) override;
 
     [[nodiscard]] Result<std::vector<TokenRow>> tokens() override;
     [[nodiscard]] Result<void> change_tokens(TokenChange const& change) override;

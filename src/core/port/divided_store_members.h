@@ -200,8 +200,10 @@ Result<std::optional<KeptRow>> DividedStore<Self>::kept_delivery(Bits128 const& 
     return self().reading([&](auto& half) { return half.kept_delivery(key); });
 }
 
-template <class Self> Result<std::vector<KeptRow>> DividedStore<Self>::kept(std::uint32_t limit) {
-    return self().reading([&](auto& half) { return half.kept(limit); });
+template <class Self>
+Result<std::vector<KeptRow>> DividedStore<Self>::kept(std::optional<KeptPlace> const& after,
+                                                      std::uint32_t limit, std::size_t max_bytes) {
+    return self().reading([&](auto& half) { return half.kept(after, limit, max_bytes); });
 }
 
 template <class Self> Result<void> DividedStore<Self>::keep(KeptRow const& row) {
@@ -210,6 +212,10 @@ template <class Self> Result<void> DividedStore<Self>::keep(KeptRow const& row) 
 
 template <class Self> Result<void> DividedStore<Self>::drop_kept(std::span<Bits128 const> keys) {
     return self().writing([&](auto& half) { return half.drop_kept(keys); });
+}
+
+template <class Self> Result<void> DividedStore<Self>::drop_old_kept(Time until) {
+    return self().writing([&](auto& half) { return half.drop_old_kept(until); });
 }
 
 template <class Self> Result<std::vector<TokenRow>> DividedStore<Self>::tokens() {

@@ -5,9 +5,9 @@
 // compile.
 //
 // Threads: commit(), update_messages(), drop_delivered(), drop_given_up(), change_tokens(),
-// change_devices(), drop_rule(), keep(), drop_kept() and trim_audit() are called by one thread at a
-// time (the writer); all other members by as many threads at a time as readers() says, possibly
-// during a commit. Later reads see what a commit reported as done; of a failed
+// change_devices(), drop_rule(), keep(), drop_kept(), drop_old_kept() and trim_audit() are called
+// by one thread at a time (the writer); all other members by as many threads at a time as readers()
+// says, possibly during a commit. Later reads see what a commit reported as done; of a failed
 // commit they see all or nothing, and always the same. Errors: store_unavailable (may recover),
 // store_full (the disk), fail_stop (a sync failed: this object never writes again), internal
 // (damage: `detail` names the row and file).
@@ -186,12 +186,17 @@ public:
     [[nodiscard]] virtual Result<std::optional<Bits128>> delivered(Bits128 const& key) = 0;
     // The delivery, if it is kept.
     [[nodiscard]] virtual Result<std::optional<KeptRow>> kept_delivery(Bits128 const& key) = 0;
-    // All kept deliveries, oldest first; at most `limit`.
-    [[nodiscard]] virtual Result<std::vector<KeptRow>> kept(std::uint32_t limit) = 0;
+    // Kept deliveries, oldest first, from after `after` (nullopt: from the oldest): at most
+    // `limit`, and until `max_bytes` of bodies are reached.
+    [[nodiscard]] virtual Result<std::vector<KeptRow>> kept(std::optional<KeptPlace> const& after,
+                                                            std::uint32_t limit,
+                                                            std::size_t max_bytes) = 0;
     // Keeps a delivery; conflict: it is known. Called by the writer.
     [[nodiscard]] virtual Result<void> keep(KeptRow const& row) = 0;
     // Removes kept deliveries. Called by the writer.
     [[nodiscard]] virtual Result<void> drop_kept(std::span<Bits128 const> keys) = 0;
+    // Removes all that were kept before `until`. Called by the writer.
+    [[nodiscard]] virtual Result<void> drop_old_kept(Time until) = 0;
 };
 
 // Access tokens.

@@ -236,6 +236,12 @@ struct DeliveredRow {
     Bits128 digest{};
 };
 
+// The place of a kept delivery in the order of their times.
+struct KeptPlace {
+    Time at{};
+    Bits128 key{};
+};
+
 // A signed payload whose call does not exist yet; kept until it does.
 struct KeptRow {
     DeliveredRow delivery;

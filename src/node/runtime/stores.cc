@@ -72,7 +72,7 @@ Result<void> refuse_different(port::SharedStore& store, port::SharedStore::Self 
 
 Result<bool> is_empty(port::Store& store) {
     if (store.next_session_number() > 1) return false;
-    auto const kept = store.kept(1);
+    auto const kept = store.kept({}, 1, 1);
     if (!kept) return std::unexpected(kept.error());
     auto const devices = store.devices();
     if (!devices) return std::unexpected(devices.error());

@@ -203,15 +203,19 @@ TEST_P(StoreConformance, DeliveryThatIsKnown_ItsAppendFailsAlone) {
     commit_one(append(1, 1));
 }
 
+inline std::vector<port::KeptRow> all_kept(port::Store& store) {
+    return store.kept({}, 100, SIZE_MAX).value();
+}
+
 TEST_P(StoreConformance, KeptDelivery_IsRemovedByTheAppendThatTakesIt) {
     ASSERT_TRUE(store().keep(kept_row(1, 30)));
     ASSERT_TRUE(store().keep(kept_row(2, 10)));
     ASSERT_TRUE(store().keep(kept_row(3, 20)));
     EXPECT_EQ(code(store().keep(kept_row(3, 99))), Code::conflict);
     reopen();
-    auto const rows = store().kept(10).value();
+    auto const rows = all_kept(store());
     EXPECT_EQ(names(rows), "d2 d3 d1 ") << "oldest first";
-    EXPECT_EQ(names(store().kept(2).value()), "d2 d3 ");
+    EXPECT_EQ(names(store().kept({}, 2, SIZE_MAX).value()), "d2 d3 ");
     EXPECT_EQ(rows[0].delivery.digest, (Bits128{9, 2}));
     EXPECT_EQ(rows[0].at, at(10));
     EXPECT_EQ(rows[0].source + rows[0].project + rows[0].reference + rows[0].body,
@@ -222,14 +226,39 @@ TEST_P(StoreConformance, KeptDelivery_IsRemovedByTheAppendThatTakesIt) {
     auto taker = create(1, "acme");
     taker.delivered = {rows[0].delivery};
     commit_one(taker);
-    EXPECT_EQ(names(store().kept(10).value()), "d3 d1 ");
+    EXPECT_EQ(names(all_kept(store())), "d3 d1 ");
     EXPECT_FALSE(store().kept_delivery({2}).value());
     EXPECT_EQ(store().delivered({2}).value(), (Bits128{9, 2})) << "and afterwards";
     EXPECT_EQ(code(store().keep(kept_row(2, 50))), Code::conflict);
     std::vector<Bits128> const old{{3}, {7}};
     ASSERT_TRUE(store().drop_kept(old));
-    EXPECT_EQ(names(store().kept(10).value()), "d1 ");
+    EXPECT_EQ(names(all_kept(store())), "d1 ");
     EXPECT_FALSE(store().delivered({3}).value());
+}
+
+TEST_P(StoreConformance, KeptDeliveries_AreReadInPages) {
+    for (std::uint8_t n = 1; n <= 4; ++n) ASSERT_TRUE(store().keep(kept_row(n, 30)));
+    ASSERT_TRUE(store().keep(kept_row(5, 10)));
+    std::string found;
+    std::optional<port::KeptPlace> after;
+    for (int page = 0; page < 3; ++page) {
+        auto const rows = store().kept(after, 2, SIZE_MAX).value();
+        found += names(rows) + "| ";
+        if (!rows.empty()) after = port::KeptPlace{rows.back().at, rows.back().delivery.key};
+    }
+    EXPECT_EQ(found, "d5 d1 | d2 d3 | d4 | ");
+    EXPECT_TRUE(store().kept(after, 2, SIZE_MAX).value().empty());
+    EXPECT_EQ(names(store().kept({}, 9, 1).value()), "d5 ") << "a body has more than one byte";
+    std::size_t const body = kept_row(1, 30).body.size();
+    EXPECT_EQ(names(store().kept({}, 9, 2 * body).value()), "d5 d1 ");
+}
+
+TEST_P(StoreConformance, OldKeptDeliveries_AreDropped) {
+    for (std::uint8_t n = 1; n <= 3; ++n) ASSERT_TRUE(store().keep(kept_row(n, n * 10)));
+    ASSERT_TRUE(store().drop_old_kept(at(20)));
+    EXPECT_EQ(names(all_kept(store())), "d2 d3 ");
+    ASSERT_TRUE(store().drop_old_kept(at(20)));
+    EXPECT_EQ(names(all_kept(store())), "d2 d3 ");
 }
 
 TEST_P(StoreConformance, OutgoingPosts_AreListedByProjectAndState) {

@@ -103,12 +103,18 @@ Result<std::optional<port::KeptRow>> MemoryStore::kept_delivery(Bits128 const& k
     return kept->second;
 }
 
-Result<std::vector<port::KeptRow>> MemoryStore::kept(std::uint32_t limit) {
+Result<std::vector<port::KeptRow>> MemoryStore::kept(std::optional<port::KeptPlace> const& after,
+                                                     std::uint32_t limit, std::size_t max_bytes) {
     std::scoped_lock const lock(disk_->mutex);
+    std::map<std::pair<Time, Bits128>, port::KeptRow const*> in_order;
+    for (auto const& [key, row] : disk_->kept) in_order.emplace(std::pair(row.at, key), &row);
+    auto at = after ? in_order.upper_bound({after->at, after->key}) : in_order.begin();
     std::vector<port::KeptRow> rows;
-    for (auto const& [key, row] : disk_->kept) rows.push_back(row);
-    std::ranges::stable_sort(rows, {}, &port::KeptRow::at);
-    if (rows.size() > limit) rows.resize(limit);
+    for (std::size_t bytes = 0; at != in_order.end() && rows.size() < limit; ++at) {
+        if (bytes >= max_bytes) break;
+        bytes += at->second->body.size();
+        rows.push_back(*at->second);
+    }
     return rows;
 }
 
@@ -123,6 +129,12 @@ Result<void> MemoryStore::keep(port::KeptRow const& row) {
 Result<void> MemoryStore::drop_kept(std::span<Bits128 const> keys) {
     std::scoped_lock const lock(disk_->mutex);
     for (Bits128 const& key : keys) disk_->kept.erase(key);
+    return {};
+}
+
+Result<void> MemoryStore::drop_old_kept(Time until) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::erase_if(disk_->kept, [&](auto const& entry) { return entry.second.at < until; });
     return {};
 }
 

@@ -178,9 +178,12 @@ public:
                                                             Generation generation) override;
     [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key) override;
     [[nodiscard]] Result<std::optional<port::KeptRow>> kept_delivery(Bits128 const& key) override;
-    [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<port::KeptRow>> kept(
+        std::optional<port::KeptPlace> const& after, std::uint32_t limit,
+        std::size_t max_bytes) override;
     [[nodiscard]] Result<void> keep(port::KeptRow const& row) override;
     [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys) override;
+    [[nodiscard]] Result<void> drop_old_kept(Time until) override;
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change) override;
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens() override;
     [[nodiscard]] Result<void> change_devices(port::DeviceChange const& change) override;

@@ -93,6 +93,9 @@ constexpr auto writes = in_order<Write>({
     {Write::trim_audit, "SELECT trim_audit_1($1, $2, $3, $4, $5, $6)"},
     {Write::keep, "SELECT keep_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"},
     {Write::drop_kept, "SELECT drop_kept_1($1, $2, $3, $4, $5)"},
+    {Write::drop_old_kept,
+     "DELETE FROM kept d WHERE d.key IN (SELECT k.key FROM kept k WHERE k.at < $1"
+     " ORDER BY k.key FOR UPDATE SKIP LOCKED)"},
     {Write::change_tokens,
      "SELECT change_tokens_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"},
     {Write::change_devices,
@@ -344,7 +347,10 @@ constexpr auto reads = in_order<Read>({
     {Read::kept_delivery,
      "SELECT key, digest, id, at, source, project, ref, body FROM kept WHERE key = $1"},
     {Read::kept,
-     "SELECT key, digest, id, at, source, project, ref, body FROM kept ORDER BY at LIMIT $1"},
+     "SELECT key, digest, id, at, source, project, ref, body FROM (SELECT k.*,"
+     "   sum(octet_length(k.body)) OVER (ORDER BY k.at, k.key) - octet_length(k.body) AS before"
+     "   FROM (SELECT * FROM kept WHERE at >= $1 AND (at, key) > ($1, $2)"
+     "     ORDER BY at, key LIMIT $3) k) p WHERE before < $4 ORDER BY at, key"},
     {Read::tokens,
      "SELECT id, kind, name, role, projects, agents, secret, created, expires FROM tokens"
      " ORDER BY id"},

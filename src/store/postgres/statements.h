@@ -39,6 +39,7 @@ enum class Write : std::uint8_t {
     trim_audit,
     keep,
     drop_kept,
+    drop_old_kept,
     change_tokens,
     change_devices,
     drop_rule,

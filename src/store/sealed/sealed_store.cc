@@ -249,8 +249,9 @@ Result<std::optional<port::KeptRow>> SealedStore::kept_delivery(Bits128 const& k
     return row;
 }
 
-Result<std::vector<port::KeptRow>> SealedStore::kept(std::uint32_t limit) {
-    return each_opened(store_->kept(limit),
+Result<std::vector<port::KeptRow>> SealedStore::kept(std::optional<port::KeptPlace> const& after,
+                                                     std::uint32_t limit, std::size_t max_bytes) {
+    return each_opened(store_->kept(after, limit, max_bytes),
                        [this](port::KeptRow& row) { return contents_.open(row); });
 }
 

@@ -152,10 +152,15 @@ public:
         return store_->delivered(key);
     }
     [[nodiscard]] Result<std::optional<port::KeptRow>> kept_delivery(Bits128 const& key) override;
-    [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<port::KeptRow>> kept(
+        std::optional<port::KeptPlace> const& after, std::uint32_t limit,
+        std::size_t max_bytes) override;
     [[nodiscard]] Result<void> keep(port::KeptRow const& row) override;
     [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys) override {
         return store_->drop_kept(keys);
+    }
+    [[nodiscard]] Result<void> drop_old_kept(Time until) override {
+        return store_->drop_old_kept(until);
     }
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens() override { return store_->tokens(); }
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change) override {

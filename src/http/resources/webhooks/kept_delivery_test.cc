@@ -234,6 +234,38 @@ TEST_F(KeptDelivery, AppendThatTakesItIsLost_TheCallTakesItLater) {
     EXPECT_FALSE(api.webhooks().keeps(key));
 }
 
+// Both processes kept so many that one page, and one process's limit, has only the oldest.
+TEST_F(KeptDelivery, KeptByAProcessThatIsGone_AreAllRead) {
+    Time const now = clock.now();
+    auto const key_of_row = [](std::uint32_t n) {
+        return Bits128{static_cast<std::uint8_t>(n >> 8), static_cast<std::uint8_t>(n), 7};
+    };
+    std::uint32_t const rows = Webhooks::kept_max + 2'000;
+    for (std::uint32_t n = 0; n < rows; ++n) {
+        port::KeptRow row{
+            .delivery = {.key = key_of_row(n)}, .at = now + Duration(n / 2), .source = "gone"};
+        journal.disk->kept.emplace(row.delivery.key, std::move(row));
+    }
+    api.webhooks().read_kept();
+    loop.run();
+    for (std::uint32_t const n : {0U, rows / 2, rows - 1})
+        EXPECT_TRUE(api.webhooks().keeps(key_of_row(n))) << n;
+}
+
+TEST_F(KeptDelivery, OldOnesThatNoProcessHasInMemory_AreDropped) {
+    for (std::uint8_t const hours : {23, 25}) {
+        port::KeptRow row{.delivery = {.key = {hours}},
+                          .at = clock.now() - Duration(hours * 3'600'000LL),
+                          .source = "gone"};
+        journal.disk->kept.emplace(row.delivery.key, std::move(row));
+    }
+    api.webhooks().start();
+    loop.run();
+    EXPECT_FALSE(api.webhooks().keeps({25}));
+    EXPECT_FALSE(journal.disk->kept.contains({25}));
+    EXPECT_TRUE(journal.disk->kept.contains({23}));
+}
+
 // Both read it when they started, or when the process that kept it ended.
 TEST_F(KeptDelivery, TakenThroughAnotherProcess_NoSecondCallTakesIt) {
     EXPECT_EQ(keep(), "kept");

@@ -106,19 +106,46 @@ void Webhooks::start() {
 }
 
 void Webhooks::read_kept() {
-    auto question = [](port::InboundStore& store) { return store.kept(kept_max); };
-    auto use = [this](Result<std::vector<port::KeptRow>> rows) {
-        if (!rows) return services_.log.warn("kept deliveries cannot be read");
-        std::vector<Bits128> found;
-        for (port::KeptRow& row : *rows) {
-            if (kept_.contains(row.delivery.key)) continue;
-            found.push_back(row.delivery.key);
-            add(std::move(row));
-        }
-        drop_old();  // what is too old is not offered
-        offer_in_turn(std::make_shared<std::vector<Bits128>>(std::move(found)));
+    read_again_ = reading_;
+    if (std::exchange(reading_, true)) return;
+    unread_ = false;
+    read_page(std::make_shared<Reading>());
+}
+
+void Webhooks::read_page(std::shared_ptr<Reading> reading) {
+    auto question = [after = reading->after](port::InboundStore& store) {
+        return store.kept(after, page_rows, page_bytes);
     };
-    port::ask(services_.journal, std::move(question), scope_.guard(use));
+    auto use = [this, reading = std::move(reading)](Result<std::vector<port::KeptRow>> rows) {
+        if (!rows) services_.log.warn("kept deliveries cannot be read");
+        if (!rows) unread_ = true;
+        if (rows && take_page(*reading, std::move(*rows))) return read_page(reading);
+        read_over(*reading);
+    };
+    port::ask(services_.journal, std::move(question), scope_.guard(std::move(use)));
+}
+
+// Returns false if there are no more, or memory has no place for them. What is too old is not
+// taken.
+bool Webhooks::take_page(Reading& reading, std::vector<port::KeptRow> rows) {
+    Time const oldest = services_.runner.now() - kept_for;
+    std::size_t bytes = 0;
+    for (port::KeptRow& row : rows) {
+        bytes += row.body.size();
+        unread_ = kept_.size() >= read_max || kept_bytes_ + row.body.size() > read_bytes_max;
+        if (unread_) return false;
+        reading.after = port::KeptPlace{.at = row.at, .key = row.delivery.key};
+        if (row.at < oldest || kept_.contains(row.delivery.key)) continue;
+        reading.found.push_back(row.delivery.key);
+        add(std::move(row));
+    }
+    return rows.size() == page_rows || bytes >= page_bytes;
+}
+
+void Webhooks::read_over(Reading& reading) {
+    reading_ = false;
+    offer_in_turn(std::make_shared<std::vector<Bits128>>(std::move(reading.found)));
+    if (std::exchange(read_again_, false)) read_kept();
 }
 
 void Webhooks::offer_all() {
@@ -128,8 +155,9 @@ void Webhooks::offer_all() {
     read_kept();
 }
 
-// Deletes deliveries that are too old, from memory and then from the store.
-void Webhooks::drop_old() {
+// Deletes deliveries that are too old, from memory and then from the store. Returns true if memory
+// had some.
+bool Webhooks::drop_old() {
     Time const until = services_.runner.now() - kept_for;
     std::vector<Bits128> old;
     for (auto const& [key, row] : kept_) {
@@ -139,11 +167,29 @@ void Webhooks::drop_old() {
         services_.log.warn("deliveries without a call were dropped",
                            {{"deliveries", std::to_string(old.size())}});
         drop(std::move(old));
+        return true;
     }
+    return false;
+}
+
+// Also those that no process has in memory.
+void Webhooks::drop_old_of_all() {
+    Time const until = services_.runner.now() - kept_for;
+    auto use = [this, until](Result<std::vector<port::KeptRow>> const& oldest) {
+        if (!oldest || oldest->empty() || oldest->front().at >= until) return;
+        services_.log.warn("deliveries without a call were dropped from the store");
+        services_.journal.write(
+            [until](port::InboundStore& store) { return store.drop_old_kept(until); },
+            [](Result<void>) {});
+    };
+    port::ask(
+        services_.journal, [](port::InboundStore& store) { return store.kept({}, 1, 1); },
+        scope_.guard(std::move(use)));
 }
 
 void Webhooks::sweep() {
-    drop_old();
+    if (!drop_old()) drop_old_of_all();
+    if (unread_) read_kept();
     services_.loop.after(sweep_every, scope_.guard([this] { sweep(); }));
 }
 

@@ -42,7 +42,8 @@ public:
 
     // Reads what an earlier process kept, and offers it; from then on drops what is too old.
     void start();
-    // Reads and offers what another process kept that is gone.
+    // Reads and offers what another process kept that is gone. What finds no place in memory is
+    // read later.
     void read_kept();
     // Offers all that is kept again: calls may have begun to wait for it.
     void offer_all();
@@ -63,9 +64,18 @@ public:
     static constexpr Duration kept_for{24 * 3'600'000};
     static constexpr std::size_t kept_max = 10'000;
     static constexpr std::size_t kept_bytes_max = std::size_t{64} << 20;
+    // With those that other processes have kept: more are not read.
+    static constexpr std::size_t read_max = 4 * kept_max;
+    static constexpr std::size_t read_bytes_max = 4 * kept_bytes_max;
+    static constexpr std::uint32_t page_rows = 500;
+    static constexpr std::size_t page_bytes = std::size_t{4} << 20;
 
 private:
     using Place = std::pair<std::string, std::string>;  // project, reference
+    struct Reading {
+        std::vector<Bits128> found = {};  // to be offered
+        std::optional<port::KeptPlace> after = {};
+    };
 
     void add(port::KeptRow row);
     void remove(Bits128 const& key);
@@ -78,7 +88,11 @@ private:
     void read(Bits128 const& key, PendingId const& place);
     void offer_to(port::KeptRow const& row, session::Submit what, PendingId const& place);
     void offer_again(Bits128 const& key);
-    void drop_old();
+    void read_page(std::shared_ptr<Reading> reading);
+    [[nodiscard]] bool take_page(Reading& reading, std::vector<port::KeptRow> rows);
+    void read_over(Reading& reading);
+    bool drop_old();
+    void drop_old_of_all();
     void sweep();
     void read_again_later(Bits128 const& key);
     [[nodiscard]] webhook::Source const* source(std::string const& id) const;
@@ -87,6 +101,9 @@ private:
     std::map<Bits128, port::KeptRow> kept_;
     std::multimap<Place, Bits128> places_;
     std::size_t kept_bytes_ = 0;
+    bool reading_ = false;
+    bool read_again_ = false;  // called for meanwhile
+    bool unread_ = false;      // the store may have more that no process has in memory
     std::map<Bits128, std::vector<port::Fn<void()>>> at_work_;  // and the work that waits for it
     Scope scope_;
 };

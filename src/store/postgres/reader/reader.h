@@ -114,7 +114,8 @@ public:
                                                           std::string const& target);
     [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key);
     [[nodiscard]] Result<std::optional<port::KeptRow>> kept_delivery(Bits128 const& key);
-    [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit);
+    [[nodiscard]] Result<std::vector<port::KeptRow>> kept(
+        std::optional<port::KeptPlace> const& after, std::uint32_t limit, std::size_t max_bytes);
 
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens();
     [[nodiscard]] Result<bool> delivered_since(std::string const& target, Time since);

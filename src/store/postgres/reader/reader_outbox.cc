@@ -3,6 +3,7 @@
 #include "store/postgres/reader/reader.h"
 #include "store/postgres/schema/layout.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace dormouse::store::postgres {
@@ -106,9 +107,17 @@ Result<std::optional<port::KeptRow>> Reader::kept_delivery(Bits128 const& key) {
     return port::read_kept(Row{*rows, 0});
 }
 
-Result<std::vector<port::KeptRow>> Reader::kept(std::uint32_t limit) {
+namespace {
+constexpr std::size_t bodies_max = std::size_t{1} << 40;  // as far as a number of the server goes
+}  // namespace
+
+Result<std::vector<port::KeptRow>> Reader::kept(std::optional<port::KeptPlace> const& after,
+                                                std::uint32_t limit, std::size_t max_bytes) {
     Call call{sql(Read::kept)};
-    call.parameters.integer(limit);
+    call.parameters.integer(after ? to_ms(after->at) : std::numeric_limits<std::int64_t>::min());
+    call.parameters.bytes(after ? port::bytes_of(after->key) : std::string_view());
+    call.parameters.integer(limit).integer(
+        static_cast<std::int64_t>(std::min(max_bytes, bodies_max)));
     auto const rows = ask(call);
     if (!rows) return std::unexpected(rows.error());
     return read_all(*rows, [&](int row) { return port::read_kept(Row{*rows, row}); });

@@ -89,6 +89,14 @@ Result<void> Writer::drop_kept(std::span<Bits128 const> keys) {
     return done(change(call));
 }
 
+Result<void> Writer::drop_old_kept(Time until) {
+    Call call{sql(Write::drop_old_kept)};
+    call.parameters.integer(to_ms(until));
+    auto const done = repeatable({&call, 1});
+    if (!done) return std::unexpected(done.error());
+    return {};
+}
+
 Result<void> Writer::change_tokens(port::TokenChange const& asked) {
     Call call{sql(Write::change_tokens), fenced_parameters()};
     auto& to = call.parameters;

@@ -59,16 +59,21 @@ Result<std::optional<port::KeptRow>> Reader::kept_delivery(Bits128 const& key) {
     return port::read_kept(one);
 }
 
-Result<std::vector<port::KeptRow>> Reader::kept(std::uint32_t limit) {
+Result<std::vector<port::KeptRow>> Reader::kept(std::optional<port::KeptPlace> const& after,
+                                                std::uint32_t limit, std::size_t max_bytes) {
     auto rows = query(Read::kept);
-    rows.bind(std::int64_t{0}).bind(std::int64_t{limit});
+    rows.bind(after ? to_ms(after->at) : std::numeric_limits<std::int64_t>::min());
+    rows.bind_bytes(after ? port::bytes_of(after->key) : std::string_view())
+        .bind(std::int64_t{limit});
     std::vector<port::KeptRow> found;
-    for (;;) {
+    for (std::size_t bytes = 0; bytes < max_bytes;) {
         auto const row = rows.next();
         if (!row) return std::unexpected(row.error());
-        if (!*row) return found;
+        if (!*row) break;
         found.push_back(port::read_kept(rows));
+        bytes += found.back().body.size();
     }
+    return found;
 }
 
 Result<std::vector<port::OutboxRow>> Reader::list_messages(port::OutboxFilter const& filter) {

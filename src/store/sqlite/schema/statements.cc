@@ -115,6 +115,7 @@ constexpr auto writes = in_order<Write>({
     {Write::add_delivered,
      "INSERT INTO delivered(key, digest) VALUES(?1, ?2) ON CONFLICT(key) DO NOTHING"},
     {Write::forget_kept, "DELETE FROM kept WHERE key = ?1"},
+    {Write::drop_old_kept, "DELETE FROM kept INDEXED BY kept_by_time WHERE at < ?1"},
     {Write::find_delivered, "SELECT 1 FROM delivered WHERE key = ?1"},
     {Write::add_kept,
      "INSERT INTO kept(key, digest, id, at, source, project, ref, body) VALUES(?1, ?2, ?3, ?4, ?5,"
@@ -331,7 +332,7 @@ constexpr auto reads = in_order<Read>({
      "SELECT key, digest, id, at, source, project, ref, body FROM kept WHERE key = ?1"},
     {Read::kept,
      "SELECT key, digest, id, at, source, project, ref, body FROM kept INDEXED BY kept_by_time"
-     " WHERE at >= ?1 ORDER BY at LIMIT ?2"},
+     " WHERE at >= ?1 AND (at > ?1 OR key > ?2) ORDER BY at, key LIMIT ?3"},
     {Read::tokens,
      "SELECT id, kind, name, role, projects, agents, secret, created, expires FROM tokens"
      " WHERE id > '' ORDER BY id"},

@@ -66,6 +66,7 @@ enum class Write : std::uint8_t {
     erase_sent,
     add_delivered,
     forget_kept,
+    drop_old_kept,
     find_delivered,
     add_kept,
     put_token,

@@ -58,6 +58,7 @@ public:
     [[nodiscard]] Result<void> trim_audit(std::uint64_t through, std::string const& line);
     [[nodiscard]] Result<void> keep(port::KeptRow const& row);
     [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys);
+    [[nodiscard]] Result<void> drop_old_kept(Time until);
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change);
     [[nodiscard]] Result<void> change_devices(port::DeviceChange const& change);
     [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop);

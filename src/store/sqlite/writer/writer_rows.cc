@@ -296,6 +296,10 @@ Result<void> Writer::drop_kept(std::span<Bits128 const> keys) {
     });
 }
 
+Result<void> Writer::drop_old_kept(Time until) {
+    return transact([&] { return query(Write::drop_old_kept).bind(to_ms(until)).run(); });
+}
+
 Result<void> Writer::write_snapshot(Append const& append) {
     auto const& snapshot = *append.snapshot;
     auto const number = append.session.number();
