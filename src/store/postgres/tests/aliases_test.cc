@@ -69,6 +69,32 @@ TEST_F(AliasesTest, DeletedSession_LeavesNoAlias) {
     EXPECT_EQ(rows(), "ops 2, secret-2 3");
 }
 
+// A claim that is refused has the row while the session is deleted.
+TEST_F(AliasesTest, DeletedDuringAClaim_LeavesNoAlias) {
+    constexpr auto wait = std::chrono::seconds(5);
+    auto const first = named(1, "secret");
+    write(*a_, first);
+    auto claim = in_schema();
+    ASSERT_TRUE(claim.script("BEGIN", wait));
+    ASSERT_TRUE(claim.script("SELECT FROM aliases FOR UPDATE", wait));
+    auto last = renamed(first, 1, "secret");
+    last.claims_alias = false;
+    last.row->status = "deleted";
+    last.erase = true;
+    {
+        std::jthread const deletion([&] { write(*b_, last); });
+        auto look = in_schema();
+        auto const is_deleted = [&] {
+            auto const rows =
+                look.run(Call{"SELECT count(*) FROM sessions WHERE status = 'deleted'"}, wait);
+            return rows && rows->integer(0, 0) == 1;
+        };
+        while (!is_deleted()) std::this_thread::yield();
+        ASSERT_TRUE(claim.script("ROLLBACK", wait));
+    }
+    EXPECT_EQ(rows(), "");
+}
+
 TEST_F(AliasesTest, FormerAliasThatAnotherSessionHas_Stays) {
     auto const first = named(1, "ops");
     write(*a_, first);

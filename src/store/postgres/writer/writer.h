@@ -129,6 +129,7 @@ private:
                      Results& results);
     [[nodiscard]] Parameters encode(std::span<port::Append const> appends,
                                     std::vector<std::size_t> const& round);
+    void drop_aliases();
     [[nodiscard]] RowArray array(std::string_view type) const;
 
     Session session_;
@@ -138,6 +139,8 @@ private:
     std::uint64_t looked_ = 0;  // the connection of replace_lost(), as Session::made() counts
     // Put by this process. Contents that it has encrypted may be written at any time.
     std::map<std::string, port::DataKeyRow> data_keys_;
+    // Sessions that were deleted or redacted, of which rows of aliases may be left.
+    std::vector<std::int64_t> unnamed_;
     Epoch joined_ = 0;  // since join(): appends of earlier epochs are refused
     std::atomic<bool> fenced_ = false;
     std::atomic<std::int64_t> slot_ = me_.slot;

@@ -6,6 +6,7 @@
 #include "store/postgres/writer/writer.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <set>
@@ -124,7 +125,21 @@ std::vector<AppendResult> Writer::commit(std::span<Append const> appends) {
         if (!others.empty()) write_round(appends, others, results);
     }
     for (std::size_t const i : copies) write_copy(appends, i, results);
+    for (std::size_t i = 0; i < appends.size(); ++i)
+        if (results[i] && (appends[i].erase || appends[i].rewrite))
+            unnamed_.push_back(number_of(appends[i].session));
+    drop_aliases();
     return results;
+}
+
+// After an error the next commit tries again.
+void Writer::drop_aliases() {
+    if (unnamed_.empty()) return;
+    std::array calls{Call{"SELECT set_config('lock_timeout', '1s', true)"},
+                     Call{sql(Write::drop_aliases)}};
+    calls[1].parameters.integers(unnamed_);
+    auto const connection = reconnect();
+    if (connection && (*connection)->run(calls, options_.call_wait)) unnamed_.clear();
 }
 
 // Alone in its transaction: it may wait for the row of the session from which it copies.
