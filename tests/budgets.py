@@ -391,7 +391,7 @@ class OfADay(BudgetCase):
             self.assertEqual(self.server.last_text(session), 'You said: hello')
         self.spend()
 
-    def goes_on(self, session, seconds=60):
+    def continues(self, session, seconds=60):
         wait_for(lambda: not self.server.open_calls(session), seconds, 'the end of the question')
         self.server.at_rest(session)
         self.assertEqual(self.server.last_text(session), 'You said: hello')
@@ -404,7 +404,7 @@ class OfADay(BudgetCase):
         self.assertStatus(self.raised_by(call, 9), 200)
         self.server.restart()
         for session in (first, *others):
-            self.goes_on(session)
+            self.continues(session)
 
     def test_raise_in_the_configuration_is_for_all_that_wait(self):
         self.serve('agent_day', 'steps = 1')
@@ -414,7 +414,7 @@ class OfADay(BudgetCase):
         for port in [self.server.port, *([self.server.beside.port] if self.server.beside else [])]:
             self.assertStatus(Client(port, self.server.token).post('/api/reload', {}), 200)
         for session in sessions:
-            self.goes_on(session)
+            self.continues(session)
 
     def test_denial_ends_the_turn_of_its_session_only(self):
         self.serve('agent_day', 'steps = 1')
