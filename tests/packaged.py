@@ -1,7 +1,11 @@
 """Shared by the tests of what packaging/build makes."""
+import contextlib
 import hashlib
+import importlib.util
 import os
+import pathlib
 import shutil
+import sqlite3
 import subprocess
 
 from dormouse import ROOT, SYSTEM_PATH, environment, leave_out
@@ -54,3 +58,22 @@ def need_archives():
     """Leaves the tests of the single file out where it cannot be linked."""
     if not (ROOT / 'build/static/lib/libpq.a').exists():
         leave_out('the archives of the single file are missing: packaging/single/libraries')
+
+
+def earlier_data(name, folder):
+    """Makes in `folder` a data directory as an earlier release left it (tests/stored_directories)."""
+    recorded = ROOT / 'tests/stored_directories' / name
+    folder = pathlib.Path(folder)
+    folder.mkdir(mode=0o700, parents=True)
+    with contextlib.closing(sqlite3.connect(folder / 'dormouse.db')) as file:
+        file.executescript((recorded / 'dormouse.sql').read_text())
+    for beside in ('token', 'callback.key'):
+        shutil.copy(recorded / beside, folder)
+
+
+def maker(path):
+    """A script of packaging/ as a module, so that a test makes packages of another release."""
+    spec = importlib.util.spec_from_file_location(pathlib.Path(path).stem, ROOT / path)
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made

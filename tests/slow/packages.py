@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -18,9 +19,16 @@ from unittest import mock
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import dormouse  # noqa: E402
 from dormouse import ROOT, SYSTEM_PATH, leave_out, main  # noqa: E402
-from packaged import FILE, PACKAGES, digests, need_archives, run  # noqa: E402
+from packaged import FILE, PACKAGES, digests, ended, maker, need_archives, run  # noqa: E402
 
 WOKE = 'woke exactly once'
+DEMO_MAX_S = 10  # of processor time, from the installation to the end of the demo
+
+
+def used_s():
+    """Processor time of the programs that this one ran."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def confined(root, *command):
@@ -106,19 +114,64 @@ class OfTheSingleFile(unittest.TestCase):
         for relation in document['relationships']:
             self.assertLessEqual({relation['spdxElementId'], relation['relatedSpdxElement']}, ids)
 
-    def test_npm_packages_run_the_demo(self):
+    def npm(self, *words):
+        return run(*words, cwd=self.folder, HOME=str(self.folder))
+
+    def install_npm(self, packages):
+        here = {'x86_64': 'x64', 'aarch64': 'arm64'}[os.uname().machine]
+        packed = [*packages.glob('dormouse-[0-9]*.tgz'), *packages.glob('dormouse-bin-[0-9]*.tgz'),
+                  *packages.glob(f'dormouse-bin-linux-{here}-*.tgz')]
+        self.assertEqual(len(packed), 3, packed)
+        self.npm('npm', 'install', '--offline', '--no-audit', '--no-fund', *packed)
+
+    def served_by_npm(self, data):
+        """Starts the command in the packages as `npx dormouse serve`; returns its process."""
+        process = subprocess.Popen(
+            [self.folder / 'node_modules/.bin/dormouse', 'serve', '--data', data, '--listen',
+             '127.0.0.1:0'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            env=dormouse.environment(PATH=SYSTEM_PATH))
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertIn('ready', process.stdout.readline())
+        return process
+
+    def test_npm_packages_run_the_demo_are_upgraded_and_removed(self):
         if not shutil.which('npm', path=SYSTEM_PATH):
             self.skipTest('npm is not installed')
         run('packaging/build', 'npm')
+        earlier = self.folder / 'earlier'
+        earlier.mkdir()
+        pack = maker('packaging/npm/pack.py')
+        with mock.patch.object(pack, 'RELEASE', '0.0.1'):
+            pack.main([FILE], earlier)
         (self.folder / 'package.json').write_text('{}')
-        here = {'x86_64': 'x64', 'aarch64': 'arm64'}[os.uname().machine]
-        packed = [*PACKAGES.glob('dormouse-[0-9]*.tgz'), *PACKAGES.glob('dormouse-bin-[0-9]*.tgz'),
-                  *PACKAGES.glob(f'dormouse-bin-linux-{here}-*.tgz')]
-        self.assertEqual(len(packed), 3, packed)
-        run('npm', 'install', '--offline', '--no-audit', '--no-fund', *packed, cwd=self.folder,
-            HOME=str(self.folder))
-        self.assertIn(WOKE, run('npx', '--offline', 'dormouse', 'demo', cwd=self.folder,
-                                HOME=str(self.folder)))
+        before = used_s()
+        self.install_npm(earlier)
+        self.assertIn(WOKE, self.npm('npx', '--offline', 'dormouse', 'demo'))
+        self.assertLess(used_s() - before, DEMO_MAX_S)
+
+        # A server of the earlier release works on while the packages are replaced.
+        data = self.folder / 'data'
+        server = self.served_by_npm(data)
+        command = (self.folder / 'node_modules/.bin/dormouse', '--data', data)
+        out = ended(*command, 'prompt', '--agent', 'demo', 'deploy shop').stdout
+        call = re.search(r'pnd_[\w-]+', out)[0]
+        self.install_npm(PACKAGES)
+        listed = json.loads(self.npm('npm', 'ls', '--all', '--json'))['dependencies']
+        self.assertEqual({one['version'] for one in listed.values()}, {pack.RELEASE})
+        self.assertIn('1 waiting', run(*command, 'status'))
+        server.terminate()
+        self.assertEqual(server.wait(60), 0)
+        server = self.served_by_npm(data)
+        self.assertIn('applied', run(*command, 'result', call, 'live'))
+        self.assertIn('live', run(*command, 'show', call))
+        server.terminate()
+        self.assertEqual(server.wait(60), 0)
+
+        self.npm('npm', 'uninstall', '--offline', '--no-audit', *listed)
+        self.assertEqual([*(self.folder / 'node_modules').glob('**/dormouse*')], [])
+        self.assertIn('0 findings', run(FILE, 'verify', '--data', data))
 
     def test_image_runs_with_a_read_only_root(self):
         run('packaging/build', 'oci')
