@@ -61,7 +61,7 @@ def need_archives():
 
 
 def earlier_data(name, folder):
-    """Makes in `folder` a data directory as an earlier release left it (tests/stored_directories)."""
+    """Makes in `folder` a data directory of an earlier release (tests/stored_directories)."""
     recorded = ROOT / 'tests/stored_directories' / name
     folder = pathlib.Path(folder)
     folder.mkdir(mode=0o700, parents=True)

@@ -34,7 +34,8 @@ test_packages=(python3-pytest python3-pytest-xdist python3-pytest-timeout python
                libpcre2-8-0 libsystemd0)
 ci_packages=(clang-19 lld-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev
              libclang-19-dev llvm-19-dev spin postgresql pgbouncer ruby valgrind
-             adduser busybox-static debootstrap dpkg-dev lintian systemd)
+             adduser busybox-static debootstrap dpkg-dev lintian systemd podman runc skopeo
+             libidn2-dev libunistring-dev zlib1g-dev)
 # Unpacked, not installed: these packages start servers at once, and this Boost conflicts with ours.
 unpacked=(nginx haproxy prometheus redis-tools libboost1.74-dev)
 programs=build/programs
