@@ -7,16 +7,24 @@ import os
 import pathlib
 import shutil
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from dormouse import ROOT, leave_out, main  # noqa: E402
-from packaged import ASKED, CHROOT, digests, needs, run, tried  # noqa: E402
+from packaged import ASKED, CHROOT, digests, earlier_data, needs, run, tried  # noqa: E402
 
 RELEASE = ROOT / 'build/release'
 PACKAGES = RELEASE / 'packages'
 TRY = ROOT / 'packaging/deb/try'
 EXPOSURE_MAX = '20'  # tenths
+
+
+def upgrade_earlier_data(*options):
+    with tempfile.TemporaryDirectory(prefix='dormouse-debian-') as folder:
+        for number in (22, 23):
+            earlier_data(f'format-{number}', f'{folder}/{number}')
+        return tried(TRY, *options, '--older', folder, PACKAGES)
 
 
 def setUpModule():
@@ -48,6 +56,9 @@ class DebianPackages(unittest.TestCase):
     def test_upgrade_without_systemd_loses_no_result(self):
         self.assertEqual(tried(TRY, PACKAGES), 'ok')
 
+    def test_data_of_two_earlier_formats_under_systemd(self):
+        self.assertEqual(upgrade_earlier_data('--systemd'), 'ok')
+
 
 @unittest.skipUnless(ASKED == '1', 'takes minutes: DORMOUSE_TEST_PACKAGES=1')
 class SlowDebianPackages(unittest.TestCase):
@@ -65,6 +76,10 @@ class SlowDebianPackages(unittest.TestCase):
             made.unlink()
         run('packaging/build', 'deb')
         self.assertEqual(digests(PACKAGES), first)
+
+    def test_data_of_an_earlier_format_without_systemd(self):
+        run('packaging/build', 'deb')
+        self.assertEqual(upgrade_earlier_data(), 'ok')
 
     def test_minimal_debian_12_has_or_fetches_what_it_needs(self):
         run('packaging/build', 'deb')
