@@ -19,7 +19,8 @@ from unittest import mock
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import dormouse  # noqa: E402
 from dormouse import ROOT, SYSTEM_PATH, leave_out, main  # noqa: E402
-from packaged import FILE, PACKAGES, digests, ended, maker, need_archives, run  # noqa: E402
+from packaged import FILE, PACKAGES, digests, earlier_data, ended, maker  # noqa: E402
+from packaged import need_archives, run  # noqa: E402
 
 WOKE = 'woke exactly once'
 DEMO_MAX_S = 10  # of processor time, from the installation to the end of the demo
@@ -99,6 +100,40 @@ class OfTheSingleFile(unittest.TestCase):
         self.assertEqual(digests(PACKAGES)[FILE.name], before)
         run('sha256sum', '--check', '--strict', 'SHA256SUMS', cwd=PACKAGES)
 
+    def test_file_is_replaced_under_a_server_and_removed(self):
+        program, data = self.folder / 'bin/dormouse', self.folder / 'data'
+        program.parent.mkdir()
+        shutil.copy(FILE, program)
+        server = self.served(program, data)
+        out = ended(program, '--data', data, 'prompt', '--agent', 'demo', 'deploy shop').stdout
+        call = re.search(r'pnd_[\w-]+', out)[0]
+
+        # As docs/how-to/install.md says: the new file takes the name of the old one at once.
+        shutil.copy(FILE, program.with_suffix('.new'))
+        os.replace(program.with_suffix('.new'), program)
+        self.assertIn('1 waiting', run(program, '--data', data, 'status'))
+        server.terminate()
+        self.assertEqual(server.wait(60), 0)
+        server = self.served(program, data)
+        self.assertIn('applied', run(program, '--data', data, 'result', call, 'live'))
+        self.assertIn('live', run(program, '--data', data, 'show', call))
+        server.terminate()
+        self.assertEqual(server.wait(60), 0)
+
+        # Data of an earlier release.
+        earlier = self.folder / 'earlier'
+        earlier_data('format-22', earlier)
+        server = self.served(program, earlier)
+        self.assertIn('waiting', run(program, '--data', earlier, 'status'))
+        server.terminate()
+        self.assertEqual(server.wait(60), 0)
+        for each in (data, earlier):
+            self.assertIn('0 findings', run(program, 'verify', '--data', each))
+
+        program.unlink()
+        self.assertEqual([*program.parent.iterdir()], [])
+        self.assertIn('dormouse.db', {path.name for path in data.iterdir()}, 'the data stay')
+
     def test_file_alone_in_a_root_folder_runs_the_demo(self):
         shutil.copy(FILE, self.folder / 'dormouse')
         for name in ('proc', 'dev', 'tmp'):
@@ -124,12 +159,11 @@ class OfTheSingleFile(unittest.TestCase):
         self.assertEqual(len(packed), 3, packed)
         self.npm('npm', 'install', '--offline', '--no-audit', '--no-fund', *packed)
 
-    def served_by_npm(self, data):
-        """Starts the command in the packages as `npx dormouse serve`; returns its process."""
+    def served(self, program, data):
+        """Starts `dormouse serve`, and returns its process when it is ready."""
         process = subprocess.Popen(
-            [self.folder / 'node_modules/.bin/dormouse', 'serve', '--data', data, '--listen',
-             '127.0.0.1:0'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-            env=dormouse.environment(PATH=SYSTEM_PATH))
+            [program, 'serve', '--data', data, '--listen', '127.0.0.1:0'], stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True, env=dormouse.environment(PATH=SYSTEM_PATH))
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -153,7 +187,7 @@ class OfTheSingleFile(unittest.TestCase):
 
         # A server of the earlier release works on while the packages are replaced.
         data = self.folder / 'data'
-        server = self.served_by_npm(data)
+        server = self.served(self.folder / 'node_modules/.bin/dormouse', data)
         command = (self.folder / 'node_modules/.bin/dormouse', '--data', data)
         out = ended(*command, 'prompt', '--agent', 'demo', 'deploy shop').stdout
         call = re.search(r'pnd_[\w-]+', out)[0]
@@ -163,7 +197,7 @@ class OfTheSingleFile(unittest.TestCase):
         self.assertIn('1 waiting', run(*command, 'status'))
         server.terminate()
         self.assertEqual(server.wait(60), 0)
-        server = self.served_by_npm(data)
+        server = self.served(self.folder / 'node_modules/.bin/dormouse', data)
         self.assertIn('applied', run(*command, 'result', call, 'live'))
         self.assertIn('live', run(*command, 'show', call))
         server.terminate()
