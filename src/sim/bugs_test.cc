@@ -65,8 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{Bug::runs_forgotten, "effect: a run of the lost history", 1'000, "LostRunRepeated"},
         Planted{Bug::signals_trusted, "stream: a reader does not get", 2'000, "SignalsTrusted"},
         Planted{Bug::memory_trusted, "read: something acknowledged", 400, "MemoryTrusted"},
-        Planted{Bug::starts_unchecked, "effect: a process that is gone", 1'000, "StartsUnchecked",
-                1'101}),
+        Planted{Bug::starts_unchecked, "effect: a process that is gone", 1'000, "StartsUnchecked"}),
     [](testing::TestParamInfo<Planted> const& info) { return info.param.name; });
 
 }  // namespace

@@ -330,9 +330,13 @@ constexpr auto reads = in_order<Read>({
     {Read::kept_one, "SELECT digest FROM kept WHERE key = ?1"},
     {Read::kept_delivery,
      "SELECT key, digest, id, at, source, project, ref, body FROM kept WHERE key = ?1"},
+    // Rows of one time are in the order in which they were added, as the index has them. If the row
+    // of the place is gone, those of its time are read again.
     {Read::kept,
      "SELECT key, digest, id, at, source, project, ref, body FROM kept INDEXED BY kept_by_time"
-     " WHERE at >= ?1 AND (at > ?1 OR key > ?2) ORDER BY at, key LIMIT ?3"},
+     " WHERE at >= ?1"
+     " AND (at > ?1 OR rowid > coalesce((SELECT rowid FROM kept WHERE key = ?2), 0))"
+     " ORDER BY at, rowid LIMIT ?3"},
     {Read::tokens,
      "SELECT id, kind, name, role, projects, agents, secret, created, expires FROM tokens"
      " WHERE id > '' ORDER BY id"},
