@@ -123,7 +123,8 @@ class ToADirectory(Copying):
 
     def test_increment_writes_what_changed_and_not_the_database(self):
         server = self.serve()
-        server.create('deploy A ' + os.urandom(600_000).hex())
+        for _ in range(2):
+            server.create('deploy A ' + os.urandom(400_000).hex())
         self.copied()
         first = sum(p.stat().st_size for p in self.pieces())
         self.assertGreater(first, 600_000)
@@ -338,7 +339,7 @@ class ToADirectory(Copying):
 
     def test_pieces_are_compressed(self):
         server = self.serve()
-        server.create('deploy ' + 'all work and no play ' * 50_000)
+        server.create('deploy ' + 'all work and no play ' * 48_000)
         self.copied()
         server.term()
         size = (pathlib.Path(server.directory) / 'dormouse.db').stat().st_size
