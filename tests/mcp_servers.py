@@ -321,7 +321,7 @@ class Questions(Servers):
         expires = self.call('ask')
         self.waiting()
         self.server.advance(3601)
-        self.assertIn('timed out', self.outcome(expires))
+        self.assertIn('nobody answered in time', self.outcome(expires))
         wait_for(lambda: self.log().count('answered {"action": "cancel"}') == 2, 20, 'the answer')
 
     def test_answer_after_a_kill_is_kept_if_the_call_may_be_repeated(self):
