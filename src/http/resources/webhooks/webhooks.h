@@ -67,8 +67,9 @@ public:
     // With those that other processes have kept: more are not read.
     static constexpr std::size_t read_max = 4 * kept_max;
     static constexpr std::size_t read_bytes_max = 4 * kept_bytes_max;
-    static constexpr std::uint32_t page_rows = 500;
-    static constexpr std::size_t page_bytes = std::size_t{4} << 20;
+    // One page has all that one process keeps: the first requests after a start find it read.
+    static constexpr std::uint32_t page_rows = kept_max;
+    static constexpr std::size_t page_bytes = kept_bytes_max;
 
 private:
     using Place = std::pair<std::string, std::string>;  // project, reference
