@@ -253,7 +253,7 @@ TEST_F(KeptDelivery, KeptByAProcessThatIsGone_AreAllRead) {
 }
 
 TEST_F(KeptDelivery, OldOnesThatNoProcessHasInMemory_AreDropped) {
-    for (std::uint8_t const hours : {23, 25}) {
+    for (std::uint8_t const hours : {std::uint8_t{23}, std::uint8_t{25}}) {
         port::KeptRow row{.delivery = {.key = {hours}},
                           .at = clock.now() - Duration(hours * 3'600'000LL),
                           .source = "gone"};
