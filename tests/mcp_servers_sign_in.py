@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import stat
+import threading
 import urllib.parse
 
 import mcp_servers
@@ -26,6 +27,8 @@ class Issuer(Peer):
         self.refresh, self.scope, self.needed = None, '', 'read'
         self.names_itself = True
         self.tokens_seen = set()
+        self.renewing, self.may_renew = threading.Event(), threading.Event()
+        self.may_renew.set()
 
     def sign_in(self, location):
         """What a person's browser does there; the query with which it comes back."""
@@ -63,6 +66,8 @@ class SignInHandler(Handler):
             pair = base64.b64decode(basic.removeprefix('Basic ')).decode()
             form['client_id'], form['client_secret'] = pair.split(':')
         if form['grant_type'] == 'refresh_token':
+            peer.renewing.set()
+            assert peer.may_renew.wait(30)
             if form['refresh_token'] != peer.refresh:
                 return self.answer(400, {'error': 'invalid_grant'})
         else:
@@ -221,6 +226,21 @@ class SignIn(mcp_servers.Servers):
         self.server.advance(3600)
         self.assertIn('looked with token-2', self.outcome(self.call('look')))
         self.assertEqual([one['client_secret'] for one in self.peer.grants], ['hush-hush'] * 2)
+
+    def test_sign_in_during_a_renewal_counts(self):
+        self.sign_in()
+        wait_for(lambda: 'mcp:s:look' in self.tools(), 20, 'the tools')
+        self.server.advance(3600)
+        self.peer.may_renew.clear()
+        task = self.call('look')
+        self.assertTrue(self.peer.renewing.wait(20))
+        self.sign_in()
+        self.peer.may_renew.set()  # the token of the renewal has been replaced by now
+        self.assertIn('looked with token-3', self.outcome(task))
+        self.assertEqual(self.state(), ('ready', 'good'))
+        self.server.advance(3600)
+        self.assertIn('looked with token-4', self.outcome(self.call('look')))
+        self.assertEqual(self.peer.grants[3]['refresh_token'], 'refresh-3')
 
     def change(self, former, now):
         path = self.folder / 'dormouse.toml'

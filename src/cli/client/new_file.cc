@@ -1,5 +1,7 @@
 #include "cli/client/new_file.h"
 
+#include "io/fd.h"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -7,25 +9,10 @@
 
 namespace dormouse::cli {
 
-namespace {
-
-// A disk that becomes full takes a part, and says why only when the rest is written.
-int write_text(int fd, std::string_view text) {
-    while (!text.empty()) {
-        auto const count = ::write(fd, text.data(), text.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return errno;
-        text.remove_prefix(static_cast<std::size_t>(count));
-    }
-    return 0;
-}
-
-}  // namespace
-
 std::error_code write_new_file(std::string const& path, std::string_view text, mode_t mode) {
     int const fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0) return {errno, std::generic_category()};
-    int error = write_text(fd, text);
+    int error = io::write_whole(fd, text) ? 0 : errno;
     if (::close(fd) != 0 && error == 0) error = errno;
     if (error != 0) ::unlink(path.c_str());
     return {error, std::generic_category()};

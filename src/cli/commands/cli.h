@@ -185,7 +185,7 @@ struct SampleOptions {
     // By the call's own secret instead of a source: the one of this tool, or in this variable.
     std::string tool = {};
     std::string secret_env = {};
-    bool only_source = false;  // only looks whether the source exists: nothing is signed
+    bool only_source = false;  // checks that the source exists, and signs nothing
 };
 struct SignedDelivery {
     std::string target;  // of the request

@@ -127,8 +127,8 @@ private:
     [[nodiscard]] bool reload();
     void print_change(std::string_view what, std::string const& list);
     [[nodiscard]] bool has_mistakes();
-    // Returns whether the server is there.
     void open_events();
+    // Returns whether the server is there.
     [[nodiscard]] bool print_events();
     void print(SseEvent const& event);
     void say(Failure const& failed) { context_.err << text(failed) << std::flush; }

@@ -116,7 +116,9 @@ std::optional<Error> refuse_key(HttpRequest const& request) {
         });
         if (++count > 1) return bad_value("Idempotency-Key", "is given twice");
         if (key.empty()) return bad_value("Idempotency-Key", "must not be empty");
-        if (key.size() > key_max) return bad_value("Idempotency-Key", "must be at most 1024 bytes");
+        if (key.size() > key_max)
+            return bad_value("Idempotency-Key",
+                             "must be at most " + std::to_string(key_max) + " bytes");
         if (odd)
             return bad_value("Idempotency-Key",
                              "must have no control character, and a quote only at both ends");

@@ -12,9 +12,9 @@ namespace dormouse::mcp_client {
 namespace {
 
 constexpr Duration early{30'000};  // before its end a token is not used any more
-// A process that renews a token has so long for it, longer than its requests to the issuer.
+// A process claims the renewal of a token for this time; its requests to the issuer take less.
 constexpr Duration claim_life{60'000};
-constexpr Duration claim_poll{500};  // until the records are read again
+constexpr Duration claim_poll{500};  // between two reads of the records while another one renews
 constexpr unsigned tries_max = 150;
 constexpr unsigned stores_max = 3;  // of a new grant
 
@@ -48,8 +48,8 @@ SignIn::SignIn(ServerSettings const& server, port::HttpClient& client, port::Loo
     read_stored();
 }
 
-// A grant serves the address, the issuer and the client that it was given for: after a change of
-// the configuration a person signs in again. Of a grant without an address nobody knows it.
+// A grant is valid for the address, the issuer and the client that it was given for: after a change
+// of the configuration a person signs in again. Grants of older releases have no address.
 void SignIn::read_stored() {
     auto const stored = services_.records->load(server_.name);
     auto grant = stored ? read_grant(json::View(*stored)) : std::nullopt;
@@ -94,8 +94,8 @@ std::string SignIn::token() const {
     return over ? "" : grant_->access_token;
 }
 
-// Where its issuer is described may be known from a challenge only: after a restart the first
-// request is sent without a token, to be challenged, if the stored one has ended.
+// Some servers name the address of their metadata in challenges only. So if the stored token has
+// ended, the first request after a restart is sent without a token, and the server challenges it.
 bool SignIn::wanted() const {
     return grant_ && (!token().empty() || (!grant_->refresh_token.empty() && !challenge_.empty()));
 }
@@ -146,12 +146,15 @@ void SignIn::claim(Authorizer const& at) {
 void SignIn::refresh(Authorizer const& at) {
     fetches_.send(
         refresh_request(at, *grant_, server_.url),
-        [this](std::expected<Fetches::Answer, std::string> const& answer) { refreshed(answer); });
+        [this, used = *grant_](std::expected<Fetches::Answer, std::string> const& answer) {
+            refreshed(used, answer);
+        });
 }
 
 // The server may replace the refresh token: the new one is stored before the access token is used.
-void SignIn::refreshed(std::expected<Fetches::Answer, std::string> const& answer) {
-    Grant grant = *grant_;
+// If a person has signed in meanwhile, that grant counts.
+void SignIn::refreshed(Grant grant, std::expected<Fetches::Answer, std::string> const& answer) {
+    if (!grant_ || grant_->refresh_token != grant.refresh_token) return renewed("");
     if (!answer)
         return keep(std::move(grant),
                     [this, why = answer.error()] { renewed("its issuer gave no token: " + why); });
@@ -345,8 +348,8 @@ void SignIn::exchange_code(Authorizer const& at, Grant grant, port::ForeignCode 
                   });
 }
 
-// Of two people who sign in at two processes at once, the first who is stored has signed in. A
-// grant that has ended, which another process stored meanwhile, is replaced.
+// If two people sign in at two processes at once, the grant that is stored first counts. A grant
+// that has ended is replaced.
 void SignIn::signed_in(Grant const& grant, Finished const& done, unsigned tries) {
     auto stored = [this, grant, done, tries](bool is_stored) {
         refused_.clear();

@@ -57,7 +57,7 @@ private:
     void renew_later();
     void claim(Authorizer const& at);
     void refresh(Authorizer const& at);
-    void refreshed(std::expected<Fetches::Answer, std::string> const& answer);
+    void refreshed(Grant grant, std::expected<Fetches::Answer, std::string> const& answer);
     void keep(Grant grant, std::function<void()> then);
     void renewed(std::string const& why);
     [[nodiscard]] std::string need();
@@ -86,7 +86,7 @@ private:
     std::string scope_offered_;  // by the metadata of the resource
     bool needed_ = false;
     bool renewing_ = false;
-    unsigned tries_ = 0;               // to renew, of which the newest waited for another process
+    unsigned tries_ = 0;               // the times that a renewal has waited for another process
     std::vector<Done> waiting_;        // for the renewal
     std::vector<Client> registering_;  // for one registration
     Fetches fetches_;

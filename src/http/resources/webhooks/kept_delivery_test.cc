@@ -234,7 +234,7 @@ TEST_F(KeptDelivery, AppendThatTakesItIsLost_TheCallTakesItLater) {
     EXPECT_FALSE(api.webhooks().keeps(key));
 }
 
-// Both processes kept so many that one page, and one process's limit, has only the oldest.
+// The processes have kept more deliveries than one page, or the memory of one process, may have.
 TEST_F(KeptDelivery, KeptByAProcessThatIsGone_AreAllRead) {
     Time const now = clock.now();
     auto const key_of_row = [](std::uint32_t n) {

@@ -72,6 +72,15 @@ protected:
         PendingId const pending = state.calls.at(state.turn->budget_call).pending;
         return ask(session, Submit{pending, what, "api", "", std::nullopt});
     }
+    // Two sessions ask. The raise by the first is stored, and the search for the second fails.
+    std::pair<SessionId, SessionId> raise_whose_search_fails() {
+        (void)spend();
+        (void)spend();
+        std::pair const asking{held(), held()};
+        journal.store->failures = 1;
+        EXPECT_EQ(raise(asking.first), "applied");
+        return asking;
+    }
 };
 
 TEST_F(BudgetsOfADay, Steps_OfAllSessions_AreCountedOnce) {
@@ -110,12 +119,7 @@ TEST_F(BudgetsOfADay, Raise_OutlivesARestart) {
 
 TEST_F(BudgetsOfADay, Raise_WhoseSearchFails_LetsAllContinueLater) {
     runner->start();
-    (void)spend();
-    (void)spend();
-    SessionId const first = held();
-    SessionId const second = held();
-    journal.store->failures = 1;
-    EXPECT_EQ(raise(first), "applied");
+    auto const [first, second] = raise_whose_search_fails();
     EXPECT_FALSE(asks(first));
     EXPECT_TRUE(asks(second));
     loop.advance(Duration(25'000));
@@ -123,12 +127,7 @@ TEST_F(BudgetsOfADay, Raise_WhoseSearchFails_LetsAllContinueLater) {
 }
 
 TEST_F(BudgetsOfADay, ProcessThatEndsAfterTheRaise_TheNextOneLetsAllContinue) {
-    (void)spend();
-    (void)spend();
-    SessionId const first = held();
-    SessionId const second = held();
-    journal.store->failures = 1;
-    EXPECT_EQ(raise(first), "applied");
+    auto const second = raise_whose_search_fails().second;
     restart();
     EXPECT_TRUE(asks(second));
     runner->start();

@@ -6,52 +6,51 @@ namespace {
 
 using namespace session;
 
-// The store falls back after B has found the session of the key, and before B reads it.
-TEST_F(TwoRunners, SessionOfAKeyIsLostMeanwhile_IsMadeAgainUnderItsKey) {
-    Create const create{{}, "default", "demo", {}, {}, {}, {}, {}, {}};
-    std::vector<SessionId> made;
-    auto const ask = [&](SharedServer& server) {
+class KeyedCreation : public TwoRunners {
+protected:
+    // Sends the same creation to a server.
+    void ask(SharedServer& server) {
+        Create const create{{}, "default", "demo", {}, {}, {}, {}, {}, {}};
         server.runner->create(
             create, {{ActorType::token, "ann"}, "key", "digest"},
             [&](Result<Created> const& one) { made.push_back(one ? one->session : SessionId()); });
+    }
+    void ask_and_wait(SharedServer& server) {
+        ask(server);
         loop.run();
-    };
+    }
+
+    std::vector<SessionId> made;  // the sessions of the answers
+};
+
+// The store falls back after B has found the session of the key, and before B reads it.
+TEST_F(KeyedCreation, SessionOfAKeyIsLostMeanwhile_IsMadeAgainUnderItsKey) {
     auto const earlier = a.journal.disk->copy();
-    ask(a);
+    ask_and_wait(a);
     int reads = 0;
     b.journal.before_read = [&] {
         if (++reads == 2) b.journal.disk->fall_back(earlier);
     };
-    ask(b);
+    ask_and_wait(b);
     b.journal.before_read = {};
-    ask(b);
+    ask_and_wait(b);
     ASSERT_EQ(made.size(), 3U);
     EXPECT_EQ(made[0], made[1]);
     EXPECT_EQ(made[1], made[2]);
 }
 
 // As before, but A has made another session under the key when B reads the lost one.
-TEST_F(TwoRunners, SessionOfAKeyIsMadeAgainElsewhere_IsTheAnswer) {
-    Create const create{{}, "default", "demo", {}, {}, {}, {}, {}, {}};
-    std::vector<SessionId> made;
-    auto const ask = [&](SharedServer& server) {
-        server.runner->create(
-            create, {{ActorType::token, "ann"}, "key", "digest"},
-            [&](Result<Created> const& one) { made.push_back(one ? one->session : SessionId()); });
-    };
+TEST_F(KeyedCreation, SessionOfAKeyIsMadeAgainElsewhere_IsTheAnswer) {
     auto const earlier = a.journal.disk->copy();
-    ask(a);
-    loop.run();
+    ask_and_wait(a);
     int reads = 0;
     b.journal.before_read = [&] {
         if (++reads != 2) return;
         b.journal.disk->fall_back(earlier);
         b.journal.hold_reads = true;
     };
-    ask(b);
-    loop.run();
-    ask(a);
-    loop.run();
+    ask_and_wait(b);
+    ask_and_wait(a);
     b.journal.release_reads();
     loop.run();
     ASSERT_EQ(made.size(), 3U);

@@ -83,10 +83,10 @@ TEST_F(AliasesTest, DeletedDuringAClaim_LeavesNoAlias) {
     last.erase = true;
     {
         std::jthread const deletion([&] { write(*b_, last); });
-        auto look = in_schema();
+        auto reader = in_schema();
         auto const is_deleted = [&] {
             auto const rows =
-                look.run(Call{"SELECT count(*) FROM sessions WHERE status = 'deleted'"}, wait);
+                reader.run(Call{"SELECT count(*) FROM sessions WHERE status = 'deleted'"}, wait);
             return rows && rows->integer(0, 0) == 1;
         };
         while (!is_deleted()) std::this_thread::yield();

@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds, std::chrono::steady_clock;
 
-// A pass begins at the earliest after so many times the duration of the last one.
+// Between two passes the thread rests for at least 20 times the duration of the first.
 constexpr int rest_after_pass = 20;
 constexpr std::chrono::seconds end_max{2};
 
