@@ -13,7 +13,7 @@ struct Planted {
     std::string finding;   // beginning of a finding that reports it
     std::uint64_t within;  // number of seeds
     std::string name;
-    std::uint64_t from = 1;  // of a rare finding: the seeds from here on
+    std::uint64_t from = 1;  // of a rare finding or of long runs: the seeds from here on
     // 1: what others answer from memory that was never stored keeps a run of several busy for hours
     unsigned processes = 0;
 };
@@ -50,8 +50,8 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{Bug::rows_forgotten, "verify: pending row", 400, "RowsMissing"},
         Planted{Bug::posts_forgotten, "lost: mail", 400, "MailForgotten"},
         Planted{Bug::posts_forgotten, "lost: the end of task", 400, "TaskForgotten"},
-        Planted{Bug::epoch_not_counted, "effect: one attempt", 400, "EpochNotCounted"},
-        Planted{Bug::epoch_not_counted, "effect: a tool that never", 400, "NeverRunAgain", 50},
+        Planted{Bug::epoch_not_counted, "effect: one attempt", 400, "EpochNotCounted", 7},
+        Planted{Bug::epoch_not_counted, "effect: a tool that never", 400, "NeverRunAgain", 81},
         Planted{Bug::effect_started_twice, "effect: it was started twice", 400, "StartedTwice"},
         Planted{Bug::effect_before_intent, "effect: a tool runs before", 400, "RunBeforeIntent"},
         Planted{Bug::effect_not_started, "liveness: an outstanding effect", 400, "NotStarted"},
@@ -63,9 +63,11 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{Bug::stamp_ignored, "fork: an append follows events", 400, "StampIgnored"},
         Planted{Bug::runs_forgotten, "effect: one attempt of a tool", 1'000, "RunsForgotten"},
         Planted{Bug::runs_forgotten, "effect: a run of the lost history", 1'000, "LostRunRepeated"},
-        Planted{Bug::signals_trusted, "stream: a reader does not get", 2'000, "SignalsTrusted"},
+        Planted{Bug::signals_trusted, "stream: a reader does not get", 2'000, "SignalsTrusted",
+                1'100},
         Planted{Bug::memory_trusted, "read: something acknowledged", 400, "MemoryTrusted"},
-        Planted{Bug::starts_unchecked, "effect: a process that is gone", 1'000, "StartsUnchecked"}),
+        Planted{Bug::starts_unchecked, "effect: a process that is gone", 1'000, "StartsUnchecked",
+                380}),
     [](testing::TestParamInfo<Planted> const& info) { return info.param.name; });
 
 }  // namespace
