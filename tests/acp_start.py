@@ -47,7 +47,7 @@ class Broken(Start):
     def test_program_that_fails_is_listed_as_broken(self):
         self.program('opencode', '#!/bin/sh\necho "no library libbun" >&2\nexit 1\n')
         server = self.serve()
-        wait_for(lambda: not self.agent(server, 'opencode')['available'], 40, 'the verdict')
+        wait_for(lambda: not self.agent(server, 'opencode')['available'], 40, 'the probe')
         reason = self.agent(server, 'opencode')['reason']
         self.assertIn('opencode --version ended with status 1', reason)
         self.assertIn('no library libbun', reason)
@@ -59,7 +59,7 @@ class Broken(Start):
     def test_program_whose_interpreter_is_missing_is_broken(self):
         self.program('claude-agent-acp', '#!/no/such/node\n')
         server = self.serve()
-        wait_for(lambda: not self.agent(server, 'claude')['available'], 40, 'the verdict')
+        wait_for(lambda: not self.agent(server, 'claude')['available'], 40, 'the probe')
 
     def test_program_that_works_is_available(self):
         seen = self.folder / 'seen'

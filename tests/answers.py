@@ -83,7 +83,7 @@ class Forms(Asks):
         self.assertIn('<b>How many</b>', page.text)
         hidden = {name: page.hidden[name] for name in ('token', 'inputDigest')}
         for answer, status in (('{', 400), ('{"count":0}', 422), ('{"count": 2}', 303)):
-            sent = bob.send(call['id'], {**hidden, 'verdict': 'answer', 'answer': answer})
+            sent = bob.send(call['id'], {**hidden, 'confirm': 'answer', 'answer': answer})
             self.assertEqual(sent.status, status, sent)
         self.server.at_rest(session)
         self.assertIn('{"count":2}', self.server.last_text(session))

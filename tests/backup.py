@@ -400,7 +400,7 @@ class Backup(Case):
         self.restore()
         written['content']['files'][0]['sha256'] = '0' * 64
         manifest.write_text(json.dumps(written))
-        self.assertIn('dormouse.db is not as the manifest says', self.restore(status=1, to='b'))
+        self.assertIn('dormouse.db differs from the manifest', self.restore(status=1, to='b'))
         self.assertEqual(self.checked().returncode, 1)
 
     def test_target_in_use_full_or_foreign_stays_as_it_was(self):

@@ -321,7 +321,7 @@ class Server(Stored):
     def kill(self, after=0):
         """Sends SIGKILL, like a power failure for the process."""
         if after:
-            lasts(after)  # the moment of the kill is what is tested
+            wait_for_fault(after)  # the moment of the kill is what is tested
         if self.beside:
             self.beside.kill()
         self.process.kill()
@@ -538,7 +538,7 @@ class Case(unittest.TestCase):
         return problem
 
 
-def lasts(seconds):
+def wait_for_fault(seconds):
     """Waits. Only for faults: their moment, or how long they last, is what is tested."""
     time.sleep(seconds)  # a fault
 

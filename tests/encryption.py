@@ -8,7 +8,7 @@ import pathlib
 import sqlite3
 import subprocess
 
-from dormouse import BINARY, Case, Server, environment, lasts, main, run
+from dormouse import BINARY, Case, Server, environment, main, run, wait_for_fault
 from webhooks_out import Sent
 
 KEY_A, KEY_B = (base64.b64encode(bytes([n]) * 32).decode() for n in (1, 2))
@@ -445,7 +445,7 @@ class Rekey(Encrypted):
             process = subprocess.Popen(
                 [BINARY, 'rekey', '--data', self.server.directory, '--key-env', 'KEY'], env=env,
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            lasts(0.03)  # some transactions are done, others not
+            wait_for_fault(0.03)  # some transactions are done, others not
             process.kill()
             process.wait()
         self.rekey(KEY_A)

@@ -8,7 +8,7 @@ import tempfile
 import threading
 import urllib.parse
 
-from dormouse import BINARY, environment, lasts, main, run, wait_for
+from dormouse import BINARY, environment, main, run, wait_for_fault, wait_for
 from encryption import KEY_A, KEY_B, LONG, MARK
 from mcp_servers_sign_in import Issuer
 from store_postgres import Database
@@ -196,7 +196,7 @@ class OnPostgres(Database):
             process = subprocess.Popen(
                 [BINARY, 'rekey', '--store', self.url(), '--key-env', 'KEY'],
                 env=environment(KEY=KEY_A), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            lasts(0.03)  # some transactions are done, others not
+            wait_for_fault(0.03)  # some transactions are done, others not
             process.kill()
             process.wait()
         self.rekey(KEY_A)

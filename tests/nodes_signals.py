@@ -9,7 +9,7 @@ import threading
 import time
 
 import index_redis
-from dormouse import Client, Events, environment, lasts, main, run, wait_for
+from dormouse import Client, Events, environment, main, run, wait_for, wait_for_fault
 from postgres import free_port
 from postgres_proxy import Proxy
 from store_postgres import Database
@@ -395,7 +395,7 @@ class Text(Pair):
         self.proxy.unnotified = True
         self.write(1)
         own.until(lambda f: f.event == 'delta' and PIECES[1] in f.data['text'])
-        lasts(0.2)  # until it is lost: A says it within 50 ms
+        wait_for_fault(0.2)  # until it is lost: A says it within 50 ms
         self.proxy.unnotified = False
         self.write(1)
         text = PIECES[0]

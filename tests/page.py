@@ -27,7 +27,7 @@ class Parsed(html.parser.HTMLParser):
 
     def __init__(self, raw):
         super().__init__()
-        self.tags, self.text, self.hidden, self.verdicts, self.links = [], '', {}, [], []
+        self.tags, self.text, self.hidden, self.confirms, self.links = [], '', {}, [], []
         self.files = []  # of the web page
         self.feed(raw.decode())
 
@@ -37,7 +37,7 @@ class Parsed(html.parser.HTMLParser):
         if tag == 'input' and 'name' in attributes:
             self.hidden[attributes['name']] = attributes.get('value', '')
         if tag == 'button':
-            self.verdicts.append(attributes.get('value'))
+            self.confirms.append(attributes.get('value'))
         if tag in ('script', 'link'):
             self.files += filter(None, (attributes.get('src'), attributes.get('href')))
         if tag == 'a':
@@ -84,9 +84,9 @@ class Person:
         raw = urllib.parse.urlencode(fields).encode()
         return self.client().call('POST', '/a/' + pending, headers=headers, raw=raw)
 
-    def answer(self, pending, verdict, page=None, **fields):
-        page = page or self.get(pending, None if verdict == 'answer' else verdict)
-        return self.send(pending, {**page.hidden, 'verdict': verdict, **fields})
+    def answer(self, pending, confirm, page=None, **fields):
+        page = page or self.get(pending, None if confirm == 'answer' else confirm)
+        return self.send(pending, {**page.hidden, 'confirm': confirm, **fields})
 
 
 def has_own_script_alone(case, page):
@@ -113,14 +113,14 @@ class Page(Tools):
         self.assertIn('Deploy A?', page.text)
         self.assertIn('{"target":"A"}', page.text)
         self.assertNotIn('form', page.tags)
-        self.assertEqual(page.verdicts, [])
-        ways = [f'/a/{pending}?confirm={verdict}' for verdict in ('deny', 'approve')]
+        self.assertEqual(page.confirms, [])
+        ways = [f'/a/{pending}?confirm={confirm}' for confirm in ('deny', 'approve')]
         self.assertEqual(page.links, ['/', *ways])
         page = bob.get(pending, 'approve')
         self.assertIn('Run this once?', page.text)
         self.assertIn('Deploy A?', page.text)
         self.assertIn('{"target":"A"}', page.text)
-        self.assertEqual(page.verdicts, ['approve'])
+        self.assertEqual(page.confirms, ['approve'])
         self.assertEqual(page.links, ['/a/' + pending] * 2)
         has_own_script_alone(self, page)
         answer = bob.answer(pending, 'approve', page, comment='go\r\nahead & <b>')
@@ -162,8 +162,8 @@ class Page(Tools):
         statuses = []
 
         def click(i):
-            verdict = 'approve' if i % 2 else 'deny'
-            statuses.append(people[i].answer(pending, verdict, pages[i]).status)
+            confirm = 'approve' if i % 2 else 'deny'
+            statuses.append(people[i].answer(pending, confirm, pages[i]).status)
 
         threads = [threading.Thread(target=click, args=(i,)) for i in range(6)]
         for thread in threads:
@@ -185,7 +185,7 @@ class Page(Tools):
         self.assertIn(f'/a/{pending}?confirm=approve', page.links)
         page = bob.get(pending, 'deny')
         self.assertIn('Deny deploy?', page.text)
-        self.assertEqual(page.verdicts, ['deny'])
+        self.assertEqual(page.confirms, ['deny'])
         anyone = Client(self.server.port, None).get(f'/a/{pending}?confirm=approve')
         self.assertNotIn('Deploy', Parsed(anyone.raw).text)
         self.assertEqual(bob.answer(pending, 'deny', page).status, 303)
@@ -195,7 +195,7 @@ class Page(Tools):
         pending = self.waiting_call()
         bob = Person(self.server, 'bob')
         page = bob.get(pending, 'approve')
-        fields = urllib.parse.urlencode({**page.hidden, 'verdict': 'approve'})
+        fields = urllib.parse.urlencode({**page.hidden, 'confirm': 'approve'})
         answer = bob.client().get(f'/a/{pending}?{fields}', Cookie=bob.cookie)
         self.assertEqual(answer.status, 400)
         for method in ('GET', 'HEAD'):
@@ -212,7 +212,7 @@ class Page(Tools):
         other = self.server.create('deploy B', agent='ops')['id']
         (call,) = self.server.open_calls(other)
         bob, eve = Person(self.server, 'bob'), Person(self.server, 'eve')
-        fields = {**bob.get(pending, 'approve').hidden, 'verdict': 'approve'}
+        fields = {**bob.get(pending, 'approve').hidden, 'confirm': 'approve'}
         for origin in (None, 'null', 'https://evil.test', self.own_but_port(1), bob.own + '/'):
             answer = bob.send(pending, fields, Origin=origin)
             self.assertProblem(answer, 403, 'origin_refused')
@@ -229,7 +229,7 @@ class Page(Tools):
         self.assertProblem(self.with_token(pending, fields), 403, 'forbidden')
         as_json = bob.client().post('/a/' + pending, fields, Cookie=bob.cookie, Origin=bob.own)
         self.assertProblem(as_json, 415, 'unsupported_media_type')
-        twice = bob.send(pending, [*fields.items(), ('verdict', 'deny')])
+        twice = bob.send(pending, [*fields.items(), ('confirm', 'deny')])
         self.assertProblem(twice, 400, 'bad_value')
         self.assertEqual(self.status(pending), 'waiting')
         self.assertEqual(bob.send(pending, fields).status, 303)
@@ -251,10 +251,10 @@ class Page(Tools):
         hidden = bob.get(pending, 'approve').hidden
         for fields, status in (
             ({**hidden}, 400),
-            ({**hidden, 'verdict': 'answer'}, 400),
-            ({**hidden, 'verdict': 'approve', 'inputDigest': ''}, 400),
-            ({**hidden, 'verdict': 'approve', 'inputDigest': 'sha256:' + '0' * 64}, 409),
-            ({**hidden, 'verdict': 'approve', 'comment': 'x' * 1_100_000}, 413),
+            ({**hidden, 'confirm': 'answer'}, 400),
+            ({**hidden, 'confirm': 'approve', 'inputDigest': ''}, 400),
+            ({**hidden, 'confirm': 'approve', 'inputDigest': 'sha256:' + '0' * 64}, 409),
+            ({**hidden, 'confirm': 'approve', 'comment': 'x' * 1_100_000}, 413),
         ):
             self.assertEqual(bob.send(pending, fields).status, status, list(fields))
         self.assertEqual(self.status(pending), 'waiting')
@@ -268,7 +268,7 @@ class Page(Tools):
             self.assertNotIn('form', page.tags)
             self.assertEqual(page.links, ['/'])
         bob = Person(self.server, 'bob')
-        fields = {**bob.get(pending, 'approve').hidden, 'verdict': 'approve'}
+        fields = {**bob.get(pending, 'approve').hidden, 'confirm': 'approve'}
         self.assertProblem(reader.send(pending, fields), 403, 'forbidden', role='answer')
         foreign = Person(self.server, 'far', projects=['other'])
         page = foreign.get(pending)
@@ -284,7 +284,7 @@ class Page(Tools):
     def test_form_after_sign_out_or_revocation_is_refused(self):
         pending = self.waiting_call()
         bob = Person(self.server, 'bob')
-        fields = {**bob.get(pending, 'approve').hidden, 'verdict': 'approve'}
+        fields = {**bob.get(pending, 'approve').hidden, 'confirm': 'approve'}
         out = bob.client().call(
             'DELETE', '/sign-in', headers={'Cookie': bob.cookie, 'Origin': bob.own}
         )
@@ -356,7 +356,7 @@ class Page(Tools):
         refused = bob.answer(call['id'], 'deny', comment=evil, inputDigest='')
         self.assertEqual(refused.status, 400)
         again = Parsed(refused.raw)
-        self.assertEqual(again.verdicts, ['deny'])
+        self.assertEqual(again.confirms, ['deny'])
         self.assertNotIn('img', again.tags)
         self.assertIn('<img/src=x/onerror=alert(1)>"\'&\\u{202e}gnp', again.text.lower())
         # Edited arguments and comments are escaped too.

@@ -232,7 +232,7 @@ class Pick(Cli):
             (('rcp_AAAA',), "'rcp_AAAA' is no id of what redact removes"),
             (('ses_AAAA',), "'ses_AAAA' is no id of what redact removes"),
             (('--label', ''), '--label must not be empty'),
-            ((), 'redact needs to know what to remove'),
+            ((), 'redact: name what to remove'),
         ):
             done = run('redact', session, *words, '--yes', *self.where())
             self.assertEqual(done.returncode, USAGE, done)

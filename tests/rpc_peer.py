@@ -89,7 +89,7 @@ class Peer:
         return self.numbers
 
     def until(self, ready, what='it'):
-        """What `ready()` gives once that is true; judged whenever a line has come."""
+        """Returns the first true value of `ready()`, called after each received line."""
         deadline = time.monotonic() + LIMIT_S
         with self.changed:
             while True:

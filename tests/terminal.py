@@ -192,7 +192,7 @@ class Advice(Cli):
         url = f'https://127.0.0.1:{self.server.port}'
         ended = run('agents', '--server', url, '--data', self.server.directory)
         self.assertEqual(ended.returncode, UNREACHABLE, ended)
-        self.assertIn('it speaks plain http there', ended.stderr)
+        self.assertIn('that port uses plain http', ended.stderr)
 
     def test_errors_name_the_flags(self):
         _, session, call = self.asleep()

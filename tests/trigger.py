@@ -331,7 +331,7 @@ class Mistakes(Sources):
         done = run('listen', 'ci', *self.where(), env={'XDG_CONFIG_HOME': self.server.directory,
                                                        'DORMOUSE_CONFIG': ''})
         self.assertEqual(done.returncode, USAGE, done)
-        self.assertIn('there is no configuration here: name that of the server with --config FILE',
+        self.assertIn('no configuration was found here: name that of the server with --config FILE',
                       done.stderr)
 
     def test_port_in_use_is_a_wrong_choice_as_for_serve(self):

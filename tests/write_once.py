@@ -21,27 +21,27 @@ class Op:
         self.begin = begin
         self.end = math.inf
         self.value = value
-        self.verdict = UNKNOWN
+        self.outcome = UNKNOWN
         self.seen = None
         self.same = None  # whether the answer was a duplicate; None: unknown
 
-    def done(self, end, verdict, seen=None, same=None):
-        self.end, self.verdict, self.seen, self.same = end, verdict, seen, same
+    def done(self, end, outcome, seen=None, same=None):
+        self.end, self.outcome, self.seen, self.same = end, outcome, seen, same
         return self
 
     def __repr__(self):
         return (
             f'[{self.begin:.4f}, {self.end:.4f}] offers {self.value}: '
-            f'{self.verdict} {self.seen} {self.same}'
+            f'{self.outcome} {self.seen} {self.same}'
         )
 
 
 def wrong(history):
     """Returns None, or why no order of these operations explains what was seen."""
-    winners = [op for op in history if op.verdict == WON]
+    winners = [op for op in history if op.outcome == WON]
     if len(winners) > 1:
         return f'{len(winners)} operations won'
-    values = {op.seen for op in history if op.verdict == SAW} | {op.value for op in winners}
+    values = {op.seen for op in history if op.outcome == SAW} | {op.value for op in winners}
     if not values:
         return None
     if len(values) > 1:
@@ -51,9 +51,9 @@ def wrong(history):
         if op.same is not None and op.same != (op.value == value):
             return f'taken for {"the same" if op.same else "another"} outcome wrongly: {op}'
     # From the newest read of the open call to the oldest of the settled one.
-    first = max((op.begin for op in history if op.verdict == OPEN), default=-math.inf)
-    last = min((op.end for op in history if op.verdict == SAW), default=math.inf)
-    unanswered = [op for op in history if op.verdict == UNKNOWN and op.value == value]
+    first = max((op.begin for op in history if op.outcome == OPEN), default=-math.inf)
+    last = min((op.end for op in history if op.outcome == SAW), default=math.inf)
+    unanswered = [op for op in history if op.outcome == UNKNOWN and op.value == value]
     for op in winners or unanswered:
         if max(op.begin, first) <= min(op.end, last):
             return None

@@ -10,9 +10,9 @@ from dormouse import main
 from write_once import OPEN, SAW, UNKNOWN, WON, Op, wrong
 
 
-def op(begin, end, value, verdict, seen=None, same=None):
+def op(begin, end, value, outcome, seen=None, same=None):
     made = Op(begin, value)
-    return made.done(math.inf if end is None else end, verdict, seen, same)
+    return made.done(math.inf if end is None else end, outcome, seen, same)
 
 
 RIGHT = {
@@ -69,7 +69,7 @@ def explained(history):
 
 def drops(order):
     """Chooses which operations without an answer never happened."""
-    unknown = [o for o in order if o.verdict == UNKNOWN]
+    unknown = [o for o in order if o.outcome == UNKNOWN]
     for count in range(len(unknown) + 1):
         yield from itertools.combinations(unknown, count)
 
@@ -79,14 +79,14 @@ def replays(order, dropped):
     for one in order:
         if one in dropped:
             continue
-        if one.verdict == OPEN and settled is not None:
+        if one.outcome == OPEN and settled is not None:
             return False
-        if one.verdict == SAW and (settled is None or settled != one.seen):
+        if one.outcome == SAW and (settled is None or settled != one.seen):
             return False
         if one.same is not None and one.same != (one.value == settled):
             return False
-        if one.verdict in (WON, UNKNOWN) and one.value is not None:
-            if settled is not None and one.verdict == WON:
+        if one.outcome in (WON, UNKNOWN) and one.value is not None:
+            if settled is not None and one.outcome == WON:
                 return False
             settled = settled or one.value
     return True
@@ -99,10 +99,10 @@ def random_op(draw):
     if value is None:
         seen = draw.choice(['a', 'b', None])
         return op(begin, end, None, SAW if seen else OPEN, seen)
-    verdict = draw.choice([WON, SAW, UNKNOWN])
-    if verdict == UNKNOWN:
+    outcome = draw.choice([WON, SAW, UNKNOWN])
+    if outcome == UNKNOWN:
         return op(begin, None, value, UNKNOWN)
-    if verdict == WON:
+    if outcome == WON:
         return op(begin, end, value, WON)
     seen = draw.choice(['a', 'b'])
     return op(begin, end, value, SAW, seen, draw.choice([seen == value, seen == value, None]))

@@ -8,8 +8,8 @@ import re
 NAME_MAX = 60
 FUNCTION_LINES_MAX = 60
 # Waits for time in all tests together. A test that waits is slow, and fails on a slow machine:
-# advance the server's clock, or wait for a condition. `lasts()` of tests/dormouse.py is one of
-# them: how long a fault lasts. Each use of it has a reason, too.
+# advance the server's clock, or wait for a condition. `wait_for_fault()` of tests/dormouse.py is
+# one of them: the time that a fault lasts. Each use of it has a reason, too.
 WAITS_MAX = 10
 SLEEPS = r'\b(?:time\.sleep|sleep_for|sleep_until|usleep|nanosleep|waitForTimeout)\('
 SELECTS = r'\bselect\(\[\], \[\], \[\], '
@@ -22,7 +22,7 @@ ELAPSED_MAX = 10
 PYTHON_ELAPSED = r'\bassert\w*\b.*\b(?:monotonic|perf_counter|time\.time)\(\) - '
 CPP_ELAPSED = r'\b(?:EXPECT|ASSERT)_\w+\(.*(?:steady_clock|system_clock)::now\(\)'
 ELAPSED = re.compile('|'.join((PYTHON_ELAPSED, CPP_ELAPSED)))
-FAULT = re.compile(r'(?<!def )\blasts\(')
+FAULT = re.compile(r'(?<!def )\bwait_for_fault\(')
 COMMENT = re.compile(r'(?:^|\s)(?:#|//) \w')
 STARTS_WITH = re.compile(r'^test_(?:[a-f]\d+_)?(an?|the|it|they|what|that|of|at|on|by|to)_')
 CPP_TEST = re.compile(r'^\s*(?:TYPED_)?TEST(?:_F|_P)?\(\w+,\s*(\w+)\)', re.M)

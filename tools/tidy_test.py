@@ -169,7 +169,7 @@ class Tidy(unittest.TestCase):
         self.expect('a wait for time', 'i = 1\nwhile x: time.sleep(0.1)\n', 'tests/x.py', line=2)
         self.expect('a wait for time', 'select.select([], [], [], 0.1)\n', 'tests/x.py')
         self.expect('a wait for time', 'threading.Event().wait(3)\n', 'tests/x.py')
-        self.expect('a wait for time', 'lasts(3)\n', 'tests/x.py')
+        self.expect('a wait for time', 'wait_for_fault(3)\n', 'tests/x.py')
         self.expect('a wait for time', 'sleep_for(1ms);\n', 'src/io/x_test.cc')
         wait = 'await new Promise((done) => setTimeout(done, 9));\n'
         self.expect('a wait for time', wait, 'web/test/x.test.ts')

@@ -56,15 +56,15 @@ CHECKS = [
     ("call", "-DBUG=17 -DLOST=1 " + TWO.format(0, 0, ONE_CLIENT), "an append does not look at the stamp"),
     ("call", "-DBUG=18 " + TWO.format(1, 0, ONE_CLIENT), "an effect starts without a heartbeat"),
     ("call", "-DBUG=19 -DLOST=1 " + TWO.format(0, 0, ONE_CLIENT), "an outcome of a lost history counts"),
-    ("posts", "-DBUG=0 -DRESTORE=0", "exactly once and in order"),
-    ("posts", "-DBUG=0 -DRESTORE=1", "the sender comes back from a backup"),
-    ("posts", "-DBUG=0 -DRESTORE=2", "the receiver comes back from a backup"),
-    ("posts", "-DBUG=1 -DRESTORE=0", "the pump does not start with the oldest"),
-    ("posts", "-DBUG=2 -DRESTORE=1", "the new incarnation is sent before rows of the backup"),
-    ("posts", "-DBUG=3 -DRESTORE=1", "a restored sender keeps its incarnation"),
-    ("posts", "-DBUG=4 -DRESTORE=0", "an old number is accepted again"),
-    ("posts", "-DBUG=5 -DRESTORE=0", "a later number is accepted too early"),
-    ("posts", "-DBUG=6 -DRESTORE=2", "a message does not say which ones before it are gone"),
+    ("outbox", "-DBUG=0 -DRESTORE=0", "exactly once and in order"),
+    ("outbox", "-DBUG=0 -DRESTORE=1", "the sender comes back from a backup"),
+    ("outbox", "-DBUG=0 -DRESTORE=2", "the receiver comes back from a backup"),
+    ("outbox", "-DBUG=1 -DRESTORE=0", "the pump does not start with the oldest"),
+    ("outbox", "-DBUG=2 -DRESTORE=1", "the new incarnation is sent before rows of the backup"),
+    ("outbox", "-DBUG=3 -DRESTORE=1", "a restored sender keeps its incarnation"),
+    ("outbox", "-DBUG=4 -DRESTORE=0", "an old number is accepted again"),
+    ("outbox", "-DBUG=5 -DRESTORE=0", "a later number is accepted too early"),
+    ("outbox", "-DBUG=6 -DRESTORE=2", "a message does not say which ones before it are gone"),
 ]
 
 
@@ -78,13 +78,13 @@ def run(command, folder):
 
 
 def search(model, settings, folder):
-    """Returns the output of spin's search of all states; for posts.pml also of cycles without
+    """Returns the output of spin's search of all states; for outbox.pml also of cycles without
     progress."""
     shutil.copy(HERE / f"{model}.pml", folder)
     made = run(["spin", "-a", *settings.split(), f"{model}.pml"], folder)
     if made.returncode != 0:
         return made.stdout + made.stderr
-    cycles = model == "posts"
+    cycles = model == "outbox"
     optimised = "-O1" if broken(settings) else "-O2"
     looks_for = "-DNP" if cycles else "-DSAFETY"
     made = run(["gcc", "-w", optimised, "-DCOLLAPSE", "-DMEMLIM=6000", looks_for, "-o", "pan",

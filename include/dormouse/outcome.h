@@ -144,19 +144,19 @@ public:
     Outcome(Pending<U> one)
         : what_(Pending<T>(std::move(one.placeholder), std::move(one.options))) {
         static_assert(names<Pending>,
-                      "a function that returns Pending says so: Outcome<T, Pending>");
+                      "declare that the function returns Pending: Outcome<T, Pending>");
     }
     template <std::convertible_to<T> U>
     Outcome(NeedInput<U> one)
         : what_(NeedInput<T>(std::move(one.placeholder), std::move(one.options))) {
         static_assert(names<NeedInput>,
-                      "a function that returns NeedInput says so: Outcome<T, NeedInput>");
+                      "declare that the function returns NeedInput: Outcome<T, NeedInput>");
     }
     template <std::convertible_to<T> U>
     Outcome(NeedApproval<U> one)
         : what_(NeedApproval<T>(std::move(one.placeholder), std::move(one.options))) {
         static_assert(names<NeedApproval>,
-                      "a function that returns NeedApproval says so: Outcome<T, NeedApproval>");
+                      "declare that the function returns NeedApproval: Outcome<T, NeedApproval>");
     }
     Outcome(Failed failed) : what_(std::move(failed)) {}
     Outcome(InDoubt doubt) : what_(std::move(doubt)) {}

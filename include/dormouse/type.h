@@ -401,7 +401,7 @@ template <class T, class... Above> constexpr bool check_type() {
         using Inner = typename T::value_type;
         static_assert(!is_optional<Inner> && !std::is_same_v<Inner, Json> &&
                           !std::is_same_v<Inner, std::monostate>,
-                      "an optional of something that may itself be null says two things with null");
+                      "an optional of a type that may be null makes null ambiguous");
         return check_type<Inner, Above...>();
     } else if constexpr (is_list<T> || is_std_array<T>) {
         return check_type<typename T::value_type, Above...>();

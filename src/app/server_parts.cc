@@ -45,7 +45,7 @@ ToolServices Server::tool_services() {
                 return serving_ ? own_tools(session) : std::vector<acp::McpServer>();
             },
             [this](SessionId const& session) {
-                if (serving_) serving_->gate().tokens().remove_program(session);
+                if (serving_) serving_->gate().tokens().remove_agent_token(session);
             },
             [this](SessionId const& session, std::string const& why) {
                 if (serving_) serving_->log().warn(why, {{"sessionID", session.text()}});
@@ -59,7 +59,7 @@ std::vector<acp::McpServer> Server::own_tools(SessionId const& session) {
     std::string const url = tls_ ? config_.server.public_url : loopback_url();
     if (url.empty() || binary.empty()) return {};
     std::string const secret = "dmp_" + base64url(services_.entropy.random());
-    serving_->gate().tokens().add_program(session, secret);
+    serving_->gate().tokens().add_agent_token(session, secret);
     return {{"dormouse",
              binary,
              {"mcp", "--session", session.text(), "--server", url},
@@ -122,7 +122,7 @@ webhook::Pump::Options Server::pump_options() {
         return serving_->url() + "/a/" + pending.text();
     });
     out.outgoing.programs = true;
-    out.program = [this](port::OutboxRow const& row, std::string const& body, auto done) {
+    out.external_agent = [this](port::OutboxRow const& row, std::string const& body, auto done) {
         forget(row, json::View(body), std::move(done));
     };
     return out;
@@ -154,11 +154,11 @@ void Server::forget(port::OutboxRow const& row, json::View body,
                     webhook::Pump::Options::Done done) {
     auto const name = std::string_view(row.target).substr(std::string_view("agent:").size());
     agent::Agent const* const agent = node_.registry.agent(name.substr(0, name.find('@')));
-    if (!agent || !agent->program)
+    if (!agent || !agent->external)
         return done(fail(Code::not_found, "this agent is no longer an external agent"));
     agent::ExternalAgent::Left left{row.key.from, {}, body["cwd"].string_or("")};
     body["names"].elements([&](json::View name) { left.names.push_back(name.string_or("")); });
-    agent->program->forget(std::move(left), std::move(done));
+    agent->external->forget(std::move(left), std::move(done));
 }
 
 }  // namespace dormouse::app

@@ -30,7 +30,7 @@ void PlantedJournal::commit(std::vector<port::Append> appends,
 void PlantedJournal::spoil(port::Append& append) {
     if (bug_ == Bug::keys_forgotten) append.keys.clear();
     if (bug_ == Bug::rows_forgotten) append.pending.clear();
-    if (bug_ == Bug::posts_forgotten) append.posts.clear();
+    if (bug_ == Bug::outbox_forgotten) append.outbox.clear();
     if (bug_ == Bug::intent_undriven && append.drive == port::Drive::keep)
         append.drive = port::Drive::none;
     if (bug_ == Bug::wake_forgotten && machine_.world().happens(200)) append.wake_changed = false;

@@ -17,7 +17,7 @@ enum class Bug : std::uint8_t {
     wake_forgotten,        // some appends do not write the wake-up time
     keys_forgotten,        // requests are not found by their key
     rows_forgotten,        // settled pending calls are not found
-    posts_forgotten,       // outbox messages are kept only in memory
+    outbox_forgotten,      // outbox messages are kept only in memory
     epoch_not_counted,     // a new process writes under the epoch of its predecessor
     effect_started_twice,  // some tools
     effect_before_intent,  // a tool runs as soon as the model asks for it

@@ -51,7 +51,7 @@ std::uint64_t Cluster::first_number(Place const& place) const {
     };
     std::scoped_lock const lock(disk_->mutex);
     for (auto const& [number, session] : disk_->sessions) take(number);
-    for (auto const& [key, row] : disk_->posts) {
+    for (auto const& [key, row] : disk_->outbox) {
         if (row.makes) take(row.makes->number());
     }
     return next;

@@ -43,7 +43,7 @@ public:
                    }),
           planted_journal_(outside.machine, journal_, outside.bug),
           planted_loop_(outside.machine, outside.bug),
-          registry_(make_registry(outside.machine.world(), [this] { return &post_; })),
+          registry_(make_registry(outside.machine.world(), [this] { return &mail_service_; })),
           agents_(outside.machine, *registry_, outside.knobs.agents),
           shared_nodes_(store_.shared() ? std::make_unique<SharedNodes>(
                                               outside.machine, store_, outside.beats,
@@ -60,7 +60,7 @@ public:
                    nodes_, planted_effects_, agents_},
                   options(outside), *this),
           cutter_(runner_, planted_loop_, planted_journal_, keep_of(outside.knobs), {}),
-          post_(planted_loop_, planted_journal_, runner_),
+          mail_service_(planted_loop_, planted_journal_, runner_),
           feed_(planted_journal_, store_.feed_head().value_or(0),
                 [&durable = outside.durable, notices = outside.knobs.notices_fall] {
                     return notices ? durable.falls() : 0;
@@ -77,7 +77,7 @@ public:
     [[nodiscard]] Witness const& witness() const { return witness_; }
     [[nodiscard]] StoreOnLoop const& journal() const { return journal_; }
     // Messages between sessions are still undelivered.
-    [[nodiscard]] bool has_posts() {
+    [[nodiscard]] bool has_messages() {
         auto const rows = store_.due_messages("session", Time::max(), 1);
         return !rows || !rows->empty();
     }
@@ -107,9 +107,9 @@ private:
     void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
         cutter_.appended(lane, records);
     }
-    void posted() override {}
+    void outbox_added() override {}
     void delivered(session::OutboxKey const& key, Result<session::Answer> const& answer) override {
-        post_.delivered(key, answer);
+        mail_service_.delivered(key, answer);
     }
     void swept(std::size_t) override {}
     void failed() override { failed_(); }
@@ -146,7 +146,7 @@ private:
     PlantedEffects planted_effects_;
     runner::Runner runner_;
     runner::HistoryCutter cutter_;
-    runner::MailService post_;
+    runner::MailService mail_service_;
     FeedReader feed_;
     Bug const bug_;
     std::function<void()> const failed_;

@@ -88,7 +88,7 @@ private:
 
     [[nodiscard]] bool all_sent() {
         auto const live = cluster_.live();
-        return !live.empty() && !live.front()->has_posts();
+        return !live.empty() && !live.front()->has_messages();
     }
 
     [[nodiscard]] bool all_rest() const {
@@ -159,7 +159,7 @@ private:
         store::MemoryStore store(cluster_.disk());
         check_store(store, durable_, findings_);
         check_sessions(durable_, findings_);
-        check_posts(durable_, findings_);
+        check_outbox(durable_, findings_);
         check_histories(clients_.history(), durable_, findings_);
     }
 

@@ -504,14 +504,14 @@ class Run:
     def report(self, seconds):
         calls = [c for s in self.world.sessions for c in s.calls.values()]
         ops = [op for c in calls for op in c.history]
-        verdicts = collections.Counter(op.verdict for op in ops)
+        outcomes = collections.Counter(op.outcome for op in ops)
         print(
             f'{self.cycles} kills and {self.early_kills} while recovering, {seconds:.0f} s: '
             f'{len(self.world.sessions)} sessions, {len(calls)} calls, {len(ops)} operations, '
-            f'{verdicts[WON]} won, {verdicts[SAW]} saw, {verdicts[OPEN]} open, '
-            f'{verdicts[UNKNOWN]} unknown'
+            f'{outcomes[WON]} won, {outcomes[SAW]} saw, {outcomes[OPEN]} open, '
+            f'{outcomes[UNKNOWN]} unknown'
         )
-        return verdicts
+        return outcomes
 
 
 def sorted_ops(history):
@@ -534,7 +534,7 @@ def main(cycles=200, seed=None):
                 break
         run.settle_all()
         run.check()
-        verdicts = run.report(time.monotonic() - begin)
+        outcomes = run.report(time.monotonic() - begin)
         run.server.finish()
     finally:
         run.server.clean()
@@ -543,7 +543,7 @@ def main(cycles=200, seed=None):
     if run.world.failures:
         return 1
     # A run that tests nothing must not pass.
-    enough = verdicts[WON] >= cycles and verdicts[SAW] >= cycles and verdicts[UNKNOWN] > 0
+    enough = outcomes[WON] >= cycles and outcomes[SAW] >= cycles and outcomes[UNKNOWN] > 0
     if cycles >= 20 and not enough:
         print('FAILED: too little happened')
         return 1

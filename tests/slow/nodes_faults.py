@@ -22,7 +22,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import postgres  # noqa: E402
-from dormouse import Server, lasts, leave_out, main, wait_for  # noqa: E402
+from dormouse import Server, leave_out, main, wait_for, wait_for_fault  # noqa: E402
 from nodes_load import AnyOf, Run, at_rest, continues, metric  # noqa: E402
 from postgres_proxy import Proxy  # noqa: E402
 from wrong_clock import clock_set_to  # noqa: E402
@@ -100,7 +100,7 @@ class Faults(unittest.TestCase):
         servers; when it returns, the fault is over or stays."""
         for _ in range(count):
             with self.traffic.load():
-                lasts(random.uniform(0.3, 0.8))  # the fault comes at any moment
+                wait_for_fault(random.uniform(0.3, 0.8))  # the fault comes at any moment
                 # A machine on which jobs take long now needs long after a fault, too.
                 self.slack = 10 * continues(self.servers, time.monotonic(), RESTART_LIMIT_S)
                 self.working = [session.id for session in self.traffic.living()[-20:]]
@@ -168,7 +168,7 @@ class OfServers(Faults):
             os.kill(server.process.pid, signal.SIGSTOP)
             try:
                 self.continues_without(server, begin)
-                lasts(max(0, begin + 8 - time.monotonic()))  # longer than its heartbeats
+                wait_for_fault(max(0, begin + 8 - time.monotonic()))  # longer than its heartbeats
             finally:
                 os.kill(server.process.pid, signal.SIGCONT)
             return time.monotonic(), self.servers
@@ -255,7 +255,7 @@ class OfNetwork(Faults):
             proxy.cut()
             try:
                 self.continues_without(self.servers[place], begin)
-                lasts(max(0, begin + 8 - time.monotonic()))  # longer than its heartbeats
+                wait_for_fault(max(0, begin + 8 - time.monotonic()))  # longer than its heartbeats
             finally:
                 proxy.closed = False
             return time.monotonic(), self.servers
@@ -272,7 +272,7 @@ class OfNetwork(Faults):
             proxy.silent = True
             try:
                 self.continues_without(self.servers[place], begin)
-                lasts(max(0, begin + 12 - time.monotonic()))  # longer than its calls
+                wait_for_fault(max(0, begin + 12 - time.monotonic()))  # longer than its calls
             finally:
                 proxy.silent = False
             return time.monotonic(), self.servers
@@ -321,7 +321,7 @@ class OfDatabase(Faults):
             pids = [self.database.process.pid, *backends(self.database.process.pid)]
             for pid in pids:
                 send(pid, signal.SIGSTOP)
-            lasts(6)  # longer than what makes a server gone
+            wait_for_fault(6)  # longer than what makes a server gone
             for pid in pids:
                 send(pid, signal.SIGCONT)
             return time.monotonic(), self.servers
@@ -353,7 +353,7 @@ class OfConnections(Faults):
             try:
                 for proxy in self.proxies:
                     proxy.cut()
-                lasts(5)  # all that a server tries fails
+                wait_for_fault(5)  # all that a server tries fails
             finally:
                 hogs.close()
             return time.monotonic(), self.servers
@@ -411,7 +411,7 @@ class OfDisk(Faults):
             with contextlib.suppress(OSError), open(filler, 'wb', 0) as file:
                 while True:
                     file.write(bytes(1 << 20))
-            lasts(4)  # tables and their indexes grow until then
+            wait_for_fault(4)  # tables and their indexes grow until then
             filler.unlink()
             return time.monotonic(), self.servers
         self.repeat(times('disk full'), fill, within=BACK_S)
@@ -478,11 +478,11 @@ class OfAsynchronousStandby(OfStandby):
             lost = Run(self.servers, first=(n + 1) * 1_000_000)
             slack = 10 * continues(self.servers, time.monotonic(), RESTART_LIMIT_S)
             with lost.clients():
-                lasts(1)  # both have work that is copied
+                wait_for_fault(1)  # both have work that is copied
                 self.standby.configure("primary_conninfo = ''", file='postgresql.auto.conf')
                 state = 'SELECT count(*) FROM pg_stat_replication'
                 wait_for(lambda: self.database.run(state) == [['0']], what='the gap')
-                lasts(1)  # work that the standby never gets
+                wait_for_fault(1)  # work that the standby never gets
             ids = [session.id for session in lost.living()]
             before = {one: lost.server.events(one) for one in ids if lost.server.at_rest(one)}
             begin, port = self.promote()

@@ -112,7 +112,7 @@ protected:
         own.dialect = [](Dialect::Listener listener) {
             return std::make_unique<Drafted>(std::move(listener));
         };
-        programs = std::make_unique<ExternalAgents>(own, processes, loop);
+        agents = std::make_unique<ExternalAgents>(own, processes, loop);
     }
     void start(std::uint32_t attempt = 1) {
         prompt("hello", attempt);
@@ -149,9 +149,9 @@ TEST_F(DialectTest, Questions_CancelsAndDeaths_WorkAsInVersionOne) {
     (void)taken();
     processes.say(R"({"jsonrpc":"2.0","id":9,"method":"permission","params":{}})");
     EXPECT_EQ(taken(), "ask1:acp:execute:null");
-    programs->notify(session, {1, 1, true, false});
+    agents->notify(session, {1, 1, true, false});
     EXPECT_EQ(last_line(), R"({"jsonrpc":"2.0","id":9,"result":true})");
-    programs->stop(session, {101, 0});
+    agents->stop(session, {101, 0});
     prompt("next", 2);
     EXPECT_EQ(prompted().find("next"), std::string::npos) << "it has not stopped yet";
     says(R"({"sessionUpdate":"state_update","state":"idle","stopReason":"cancelled"})");

@@ -73,7 +73,7 @@ std::vector<port::NotAskingEntry> ExternalAgents::not_asking() const {
 
 void ExternalAgents::prompt(port::ModelRequest request, Start start,
                             port::Fn<void(port::Delta)> delta, port::Outcome done) {
-    if (std::string why = why_not(request.program->project); !why.empty()) {
+    if (std::string why = why_not(request.external->project); !why.empty()) {
         AskModel const& ask = request.ask;
         return done(AgentFailure{ask.turn,
                                  ask.step,

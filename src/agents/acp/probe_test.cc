@@ -11,10 +11,10 @@ protected:
     std::string probed(How how, int status, bool known = true, std::string const& error = "") {
         own.argv = {"/bin/agent", "acp"};
         own.probe = Probe{"--version", known, "npm install -g agent"};
-        programs = std::make_unique<ExternalAgents>(own, processes, loop);
+        agents = std::make_unique<ExternalAgents>(own, processes, loop);
         loop.run();
         processes.newest().done({how, status, {}, error, {}});
-        return programs->unavailable();
+        return agents->unavailable();
     }
 };
 
@@ -40,7 +40,7 @@ TEST_F(ProbeTest, BrokenProgram_WorksLater_IsAvailable) {
     prompt();
     attach();
     EXPECT_EQ(taken(), "attach:new:s1");
-    EXPECT_EQ(programs->unavailable(), "");
+    EXPECT_EQ(agents->unavailable(), "");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <dormouse/json.h>
 #include <dormouse/time.h>
 
-#include "session/program.h"
+#include "session/external_agent.h"
 
 #include <cstdint>
 #include <memory>

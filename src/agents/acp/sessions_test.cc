@@ -53,7 +53,7 @@ protected:
         return out;
     }
     void forget(std::vector<std::string> names = {"s1"}, std::string const& cwd = "") {
-        programs->forget({session, std::move(names), cwd}, [this](Result<void> done) {
+        agents->forget({session, std::move(names), cwd}, [this](Result<void> done) {
             add(done ? "forgotten" : "kept:" + std::string(info(done.error().code).text));
             if (!done) why = done.error().detail;
         });
@@ -97,7 +97,7 @@ TEST_F(SessionsTest, NoListCapability_ListIsNotRequested) {
     for (char const* const capabilities :
          {R"({"loadSession":true})",
           R"({"loadSession":true,"sessionCapabilities":{"list":null}})"}) {
-        programs = std::make_unique<ExternalAgents>(own, processes, loop);
+        agents = std::make_unique<ExternalAgents>(own, processes, loop);
         again(capabilities);
         processes.refuse("session/load", -32002, unknown);
         EXPECT_EQ(processes.methods(), "initialize session/load session/new");
@@ -116,20 +116,20 @@ TEST_F(SessionsTest, List_StallsIsRefusedOrEndless_NewSession) {
     processes.answer("session/new", R"({"sessionId":"s2"})");
     EXPECT_EQ(taken(), "attach:new:s2:with_history");
 
-    programs = std::make_unique<ExternalAgents>(own, processes, loop);
+    agents = std::make_unique<ExternalAgents>(own, processes, loop);
     again(lists);
     processes.refuse("session/load", -32002, unknown);
     processes.refuse("session/list", -32601, "Method not found");
     EXPECT_EQ(count("session/new"), 1U);
 
-    programs = std::make_unique<ExternalAgents>(own, processes, loop);
+    agents = std::make_unique<ExternalAgents>(own, processes, loop);
     again(lists);
     processes.refuse("session/load", -32002, unknown);
     for (int i = 0; i < 100 && count("session/new") == 0; ++i)
         list(entry("other"), R"(,"nextCursor":")" + std::to_string(i) + "\"");
     EXPECT_EQ(count("session/list"), 50U);
 
-    programs = std::make_unique<ExternalAgents>(own, processes, loop);
+    agents = std::make_unique<ExternalAgents>(own, processes, loop);
     again(lists);
     processes.refuse("session/load", -32002, unknown);
     list(entry("other"), R"(,"nextCursor":"same")");
@@ -185,14 +185,14 @@ TEST_F(SessionsTest, AmbiguousSessions_AreNotUsed) {
     processes.refuse("session/load", -32002, unknown);
     EXPECT_EQ(count("session/new"), 1U) << "none is ours";
 
-    programs = std::make_unique<ExternalAgents>(own, processes, loop);
+    agents = std::make_unique<ExternalAgents>(own, processes, loop);
     forgotten();
     list(fresh("a") + "," + fresh("b"));
     shows_marker_of("a");
     shows_marker_of("b");
     EXPECT_EQ(count("session/new"), 1U) << "one is a copy";
 
-    programs = std::make_unique<ExternalAgents>(own, processes, loop);
+    agents = std::make_unique<ExternalAgents>(own, processes, loop);
     forgotten();
     std::string many;
     for (char c = 'a'; c < 'j'; ++c) many += (c == 'a' ? "" : ",") + fresh(std::string(1, c));
@@ -219,7 +219,7 @@ TEST_F(SessionsTest, FirstAttemptOrNoReplay_DoesNotSearch) {
     prompt();
     ready(all);
     EXPECT_EQ(processes.methods(), "initialize session/new");
-    programs = std::make_unique<ExternalAgents>(own, processes, loop);
+    agents = std::make_unique<ExternalAgents>(own, processes, loop);
     forgotten(R"({"sessionCapabilities":{"list":{},"resume":{}}})");
     EXPECT_EQ(processes.methods(), "initialize session/new");
 }
@@ -245,7 +245,7 @@ TEST_F(SessionsTest, IdleProcess_ClosesItsSessionBeforeItEnds) {
 
 TEST_F(SessionsTest, CloseRefusedOrStalled_ProcessEndsAnyway) {
     for (bool const refuses : {true, false}) {
-        programs = std::make_unique<ExternalAgents>(own, processes, loop);
+        agents = std::make_unique<ExternalAgents>(own, processes, loop);
         context.acp_session.clear();
         prompt();
         ready(all);
@@ -289,7 +289,7 @@ TEST_F(SessionsTest, EndedThenForgotten_ClosesTheSessionFirst) {
     processes.answer("session/new", R"({"sessionId":"s1"})");
     processes.answer("session/prompt", "{}");
     (void)taken();
-    programs->ended(session);
+    agents->ended(session);
     forget();
     EXPECT_EQ(count("session/close"), 1U);
     EXPECT_FALSE(processes.newest().end_requested) << "it waits for the answer to session/close";
@@ -354,7 +354,7 @@ TEST_F(SessionsTest, DeleterDiesStallsOrCannotStart_IsReported) {
     EXPECT_EQ(processes.newest().spec.cwd, "/srv");
     processes.die();
     own.unavailable = "There is no program fake.";
-    programs = std::make_unique<ExternalAgents>(own, processes, loop);
+    agents = std::make_unique<ExternalAgents>(own, processes, loop);
     (void)taken();
     forget();
     EXPECT_EQ(taken(), "kept:agent_unavailable");
@@ -363,7 +363,7 @@ TEST_F(SessionsTest, DeleterDiesStallsOrCannotStart_IsReported) {
 
 TEST_F(SessionsTest, Deleter_LoginRequired_SignsInFirst) {
     own.auth_method = "key";
-    programs = std::make_unique<ExternalAgents>(own, processes, loop);
+    agents = std::make_unique<ExternalAgents>(own, processes, loop);
     forget();
     ready(all);
     EXPECT_EQ(processes.methods(), "initialize authenticate");
@@ -373,11 +373,11 @@ TEST_F(SessionsTest, Deleter_LoginRequired_SignsInFirst) {
 }
 
 TEST_F(SessionsTest, NoSandbox_AgentServesOneProject) {
-    EXPECT_EQ(programs->refusal("other"), "");
+    EXPECT_EQ(agents->refusal("other"), "");
     own.only_project = "team";
-    programs = std::make_unique<ExternalAgents>(own, processes, loop);
-    EXPECT_EQ(programs->refusal("team"), "");
-    EXPECT_NE(programs->refusal("other").find("the project \"team\" only"), std::string::npos);
+    agents = std::make_unique<ExternalAgents>(own, processes, loop);
+    EXPECT_EQ(agents->refusal("team"), "");
+    EXPECT_NE(agents->refusal("other").find("the project \"team\" only"), std::string::npos);
     context.project = "other";  // created before the configuration named a project
     prompt();
     EXPECT_EQ(taken(), "refused:agent_unavailable");

@@ -12,12 +12,12 @@ std::vector<port::AgentEntry> RegistryCatalogue::agents() const {
     for (Agent const& agent : registry_.agents()) {
         if (agent.hidden) continue;
         port::AgentEntry entry{agent.id, "model", agent.description, agent.model_id, agent.tools};
-        if (agent.program) {
+        if (agent.external) {
             entry.kind = "acp";
             entry.model.clear();
-            entry.unavailable = agent.program->unavailable();
-            entry.path = agent.program->path();
-            auto about = agent.program->about();
+            entry.unavailable = agent.external->unavailable();
+            entry.path = agent.external->path();
+            auto about = agent.external->about();
             entry.version = std::move(about.version);
             entry.can_load = about.can_load;
             entry.can_resume = about.can_resume;
@@ -30,8 +30,9 @@ std::vector<port::AgentEntry> RegistryCatalogue::agents() const {
 std::vector<port::NotAskingEntry> RegistryCatalogue::not_asking() const {
     std::vector<port::NotAskingEntry> out;
     for (Agent const& agent : registry_.agents()) {
-        if (!agent.program) continue;
-        for (port::NotAskingEntry& one : agent.program->not_asking()) out.push_back(std::move(one));
+        if (!agent.external) continue;
+        for (port::NotAskingEntry& one : agent.external->not_asking())
+            out.push_back(std::move(one));
     }
     return out;
 }
@@ -45,16 +46,16 @@ std::optional<port::CallsEntry> RegistryCatalogue::calls(std::string const& agen
 Result<std::string> RegistryCatalogue::folder(std::string const& agent,
                                               std::string const& cwd) const {
     Agent const* const found = registry_.agent(agent);
-    if (!found || !found->program) return std::string();
-    return found->program->folder(cwd);
+    if (!found || !found->external) return std::string();
+    return found->external->folder(cwd);
 }
 
 void RegistryCatalogue::open_terminal(port::TerminalRequest ask,
                                       port::Fn<void(Result<port::AttachInfo>)> then) {
     Agent const* const found = registry_.agent(ask.agent);
-    if (!found || !found->program)
+    if (!found || !found->external)
         return then(fail(Code::wrong_kind, "The session's agent has no screen of its own."));
-    found->program->open_terminal(std::move(ask), std::move(then));
+    found->external->open_terminal(std::move(ask), std::move(then));
 }
 
 std::string RegistryCatalogue::tool_description(std::string const& tool) const {

@@ -171,14 +171,14 @@ Sha256 with_terms(Sha256 const& shown, AgentAsk const& ask) {
 
 Command::Body gone_outcome(port::ModelRequest const& request, Trouble const& gone) {
     AskModel const& ask = request.ask;
-    if (request.program)
+    if (request.external)
         return AgentFailure{ask.turn, ask.step, ask.attempt, gone, AgentFailure::How::refused};
     return ModelFailure{ask.turn, ask.step, ask.attempt, gone, false, std::nullopt};
 }
 
 }  // namespace
 
-// Not the demo's model: what it needs stands for what a session with a real model needs.
+// The demo's model is left out: it needs what a session with a real model needs.
 bool AgentEffects::computes(std::string const& agent) const {
     Agent const* const found = registry_.agent(agent);
     return found && call_model_of(*found) != nullptr;
@@ -199,9 +199,9 @@ void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Del
         Trouble const gone{"agent_gone", "The agent '" + request.agent + "' no longer exists."};
         return done(gone_outcome(request, gone));
     }
-    if (agent->program && request.program)
+    if (agent->external && request.external)
         return prompt(*agent, std::move(request), std::move(delta), std::move(done));
-    if (request.program || !agent->model) {
+    if (request.external || !agent->model) {
         Trouble const gone{"agent_gone",
                            "The agent '" + request.agent + "' is now of another kind."};
         return done(gone_outcome(request, gone));
@@ -213,11 +213,11 @@ void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Del
 void AgentEffects::prompt(Agent const& agent, port::ModelRequest request,
                           port::Fn<void(port::Delta)> delta, port::Outcome done) {
     Key const key{request.session, request.id};
-    auto const program = agent.program;
+    auto const external = agent.external;
     request.ask.trace = passed_on(surroundings_.tracing, request.session, request.ask);
     // A session has one prompt at a time; an earlier one that was given up has no outcome.
     std::erase_if(prompted_, [&](auto const& one) { return one.first.first == key.first; });
-    prompted_[key] = {program, registry_.pin()};
+    prompted_[key] = {external, registry_.pin()};
     auto gated = [this, key, name = request.agent,
                   done = std::move(done)](Command::Body body) mutable {
         if (auto* const ask = std::get_if<AgentAsk>(&body)) set_terms(key.first, name, *ask);
@@ -229,14 +229,14 @@ void AgentEffects::prompt(Agent const& agent, port::ModelRequest request,
         prompted_.erase(key);
         not_begun(key);
     };
-    program->prompt(std::move(request), {MayStart(surroundings_.may_start), std::move(refused)},
-                    std::move(delta), std::move(gated));
+    external->prompt(std::move(request), {MayStart(surroundings_.may_start), std::move(refused)},
+                     std::move(delta), std::move(gated));
 }
 
 std::shared_ptr<ExternalAgent> AgentEffects::prompted(SessionId session) const {
     auto const at = prompted_.lower_bound({session, EffectId{}});
     bool const is_its = at != prompted_.end() && at->first.first == session;
-    return is_its ? at->second.program : nullptr;
+    return is_its ? at->second.external : nullptr;
 }
 
 // Gates decide who is asked about an external agent's permission, and until when. All gates that
@@ -417,28 +417,28 @@ void AgentEffects::keep(Key key, std::shared_ptr<bool> const& over, StopTool sto
 
 void AgentEffects::notify_agent(SessionId session, std::string const& agent,
                                 NotifyAgent const& what) {
-    if (auto const program = prompted(session)) return program->notify(session, what);
+    if (auto const external = prompted(session)) return external->notify(session, what);
     Agent const* const found = registry_.agent(agent);
-    if (found && found->program) found->program->notify(session, what);
+    if (found && found->external) found->external->notify(session, what);
 }
 
 void AgentEffects::ended(SessionId session, std::string const& agent) {
-    if (auto const program = prompted(session)) program->ended(session);
+    if (auto const external = prompted(session)) external->ended(session);
     Agent const* const found = registry_.agent(agent);
-    if (found && found->program) found->program->ended(session);
+    if (found && found->external) found->external->ended(session);
 }
 
 std::optional<Time> AgentEffects::model_until(SessionId session, EffectId id) const {
     if (auto const until = models_.until(session, id)) return until;
     auto const at = prompted_.find({session, id});
-    bool const runs = at != prompted_.end() && at->second.program->prompting(session, id);
+    bool const runs = at != prompted_.end() && at->second.external->prompting(session, id);
     return runs ? std::optional(Time::max()) : std::nullopt;
 }
 
 void AgentEffects::stop(SessionId session, EffectId id) {
     if (id.call == 0) models_.stop(session, id);
     if (auto stopped = prompted_.extract({session, id}))
-        stopped.mapped().program->stop(session, id);
+        stopped.mapped().external->stop(session, id);
     // Removed first, because the callback may look at running_.
     if (auto stopped = running_.extract({session, id})) stopped.mapped()();
 }
@@ -465,7 +465,7 @@ std::optional<std::uint64_t> AgentEffects::view_tokens(std::string const& agent)
 
 std::string AgentEffects::refusal(std::string const& agent, std::string const& project) const {
     Agent const* const found = registry_.agent(agent);
-    return found && found->program ? found->program->refusal(project) : "";
+    return found && found->external ? found->external->refusal(project) : "";
 }
 
 Budgets AgentEffects::budgets(std::string const& agent) const {

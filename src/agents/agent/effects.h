@@ -74,9 +74,9 @@ private:
     void keep(Key key, std::shared_ptr<bool> const& over, StopTool stop);
     void poll(Tool const& tool, Key key, session::PollTool const& poll, port::Outcome done);
 
-    // The program that runs a prompt of ours, which an exchange of the registry does not end.
+    // The external agent that runs a prompt. An exchange of the registry does not end it.
     struct Prompted {
-        std::shared_ptr<ExternalAgent> program;
+        std::shared_ptr<ExternalAgent> external;
         Registry::Pin pin;
     };
     [[nodiscard]] std::shared_ptr<ExternalAgent> prompted(SessionId session) const;

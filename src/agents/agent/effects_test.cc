@@ -105,7 +105,7 @@ TEST_F(EffectsTest, UnknownAgent_IsAPermanentFailure) {
 }
 
 // Asks for one permission when it is prompted.
-class AskingProgram : public ExternalAgent {
+class RequestingAgent : public ExternalAgent {
 public:
     void prompt(port::ModelRequest, Start, port::Fn<void(port::Delta)>,
                 port::Outcome done) override {
@@ -137,11 +137,11 @@ public:
 // Returns the digest of what an approval of the agent's request covers, with these gates.
 std::optional<Sha256> shown_with(std::vector<PauseTerms> const& asks, bool says = true) {
     Registry registry;
-    auto const program = std::make_shared<AskingProgram>();
-    program->says = says;
+    auto const external = std::make_shared<RequestingAgent>();
+    external->says = says;
     Agent agent;
     agent.id = "coder";
-    agent.program = program;
+    agent.external = external;
     registry.add(std::move(agent));
     for (std::size_t i = 0; i < asks.size(); ++i) {
         Gate gate{"gate" + std::to_string(i),
@@ -153,7 +153,7 @@ std::optional<Sha256> shown_with(std::vector<PauseTerms> const& asks, bool says 
     AgentEffects effects{registry, workers};
     port::ModelRequest request;
     request.agent = "coder";
-    request.program.emplace();
+    request.external.emplace();
     std::optional<AgentAsk> agent_ask;
     effects.ask_model(
         std::move(request), [](port::Delta const&) {},
@@ -166,7 +166,7 @@ TEST_F(EffectsTest, Permission_DeniedByGate_ReportsReason) {
         Registry registry;
         Agent agent;
         agent.id = "coder";
-        agent.program = std::make_shared<AskingProgram>();
+        agent.external = std::make_shared<RequestingAgent>();
         registry.add(std::move(agent));
         registry.add(
             Gate{"first", [](GateCall const&) -> GateDecision { return Allow{}; }, {"acp:bash"}});
@@ -175,7 +175,7 @@ TEST_F(EffectsTest, Permission_DeniedByGate_ReportsReason) {
         AgentEffects effects{registry, workers};
         port::ModelRequest request;
         request.agent = "coder";
-        request.program.emplace();
+        request.external.emplace();
         std::string why;
         effects.ask_model(
             std::move(request), [](port::Delta const&) {},
@@ -431,7 +431,7 @@ TEST_F(WaitingEffects, InterceptorsThatMustNotBegin_AreForgotten) {
 }
 
 TEST_F(WaitingEffects, PromptThatMustNotBegin_IsForgotten) {
-    class Refusing final : public AskingProgram {
+    class Refusing final : public RequestingAgent {
         void prompt(port::ModelRequest, Start start, port::Fn<void(port::Delta)>,
                     port::Outcome) override {
             EXPECT_TRUE(start.may.still());
@@ -440,13 +440,13 @@ TEST_F(WaitingEffects, PromptThatMustNotBegin_IsForgotten) {
     };
     Agent agent;
     agent.id = "coder";
-    agent.program = std::make_shared<Refusing>();
+    agent.external = std::make_shared<Refusing>();
     registry.add(std::move(agent));
     EXPECT_EQ(refused([&](AgentEffects& waiting, port::Outcome done) {
                   port::ModelRequest request;
                   request.session = pending.session;
                   request.agent = "coder";
-                  request.program = AgentContext{};
+                  request.external = AgentContext{};
                   waiting.ask_model(std::move(request), [](port::Delta const&) {}, std::move(done));
               }),
               "1 forgotten, 0 outcomes");

@@ -110,7 +110,7 @@ TEST(ModelRequestsExchange, RequestUnderWay_EndsAndItsCallsAreNew) {
 }
 
 // Takes prompts and decisions.
-class HeldProgram final : public ExternalAgent {
+class WaitingAgent final : public ExternalAgent {
 public:
     void prompt(port::ModelRequest, Start, port::Fn<void(port::Delta)>,
                 port::Outcome done) override {
@@ -141,18 +141,18 @@ public:
     }
 };
 
-class ProgramExchange : public testing::Test {
+class ExternalAgentExchange : public testing::Test {
 protected:
-    ProgramExchange() { registry.add(coder(program)); }
-    static Agent coder(std::shared_ptr<ExternalAgent> program) {
+    ExternalAgentExchange() { registry.add(coder(external)); }
+    static Agent coder(std::shared_ptr<ExternalAgent> external) {
         Agent agent;
         agent.id = "coder";
-        agent.program = std::move(program);
+        agent.external = std::move(external);
         return agent;
     }
     void prompt() {
         port::ModelRequest request{session, "coder", {1, 2, 3, 4, 0}, {}, {7, 0}};
-        request.program = AgentContext();
+        request.external = AgentContext();
         effects.ask_model(
             std::move(request), [](port::Delta const&) {}, [this](Command::Body) { ++outcomes; });
     }
@@ -162,8 +162,8 @@ protected:
         registry.exchange(std::move(next));
     }
 
-    std::shared_ptr<HeldProgram> program = std::make_shared<HeldProgram>();
-    std::shared_ptr<HeldProgram> another = std::make_shared<HeldProgram>();
+    std::shared_ptr<WaitingAgent> external = std::make_shared<WaitingAgent>();
+    std::shared_ptr<WaitingAgent> another = std::make_shared<WaitingAgent>();
     SessionId session = SessionId::make(1, {});
     Registry registry;
     NoWorkers workers;
@@ -171,27 +171,27 @@ protected:
     int outcomes = 0;
 };
 
-TEST_F(ProgramExchange, PromptUnderWay_GetsItsDecisions) {
+TEST_F(ExternalAgentExchange, PromptUnderWay_GetsItsDecisions) {
     prompt();
     exchange();
     effects.notify_agent(session, "coder", {});
-    EXPECT_EQ(std::pair(program->notified, another->notified), std::pair(1, 0));
+    EXPECT_EQ(std::pair(external->notified, another->notified), std::pair(1, 0));
     EXPECT_EQ(effects.model_until(session, {7, 0}), Time::max());
     EXPECT_TRUE(registry.collect());
-    program->held.at(0)(AgentReply{});
+    external->held.at(0)(AgentReply{});
     EXPECT_EQ(outcomes, 1);
     EXPECT_FALSE(registry.collect());
     effects.notify_agent(session, "coder", {});
     EXPECT_EQ(another->notified, 1);
 }
 
-TEST_F(ProgramExchange, StopOfAPrompt_ReachesItsProgram) {
+TEST_F(ExternalAgentExchange, StopOfAPrompt_ReachesItsAgent) {
     prompt();
     exchange();
     effects.stop(session, {7, 0});
-    EXPECT_EQ(std::pair(program->stopped, another->stopped), std::pair(1, 0));
+    EXPECT_EQ(std::pair(external->stopped, another->stopped), std::pair(1, 0));
     EXPECT_FALSE(registry.collect());
-    EXPECT_EQ(program.use_count(), 1);
+    EXPECT_EQ(external.use_count(), 1);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// The interface to agents that are external programs. Called on the loop thread.
+// The interface to external agents. Called on the loop thread.
 
 #include "agent/model.h"
 #include "port/catalogue.h"
@@ -21,7 +21,7 @@ public:
         MayStart may = {};
         port::Fn<void()> refused = {};  // REQUIRED if `may` can say no
     };
-    // See Effects::ask_model. REQUIRES: request.program.
+    // See Effects::ask_model. REQUIRES: request.external.
     virtual void prompt(port::ModelRequest request, Start start, port::Fn<void(port::Delta)> delta,
                         port::Outcome done) = 0;
     virtual void notify(SessionId session, session::NotifyAgent const& what) = 0;

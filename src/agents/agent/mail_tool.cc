@@ -39,12 +39,12 @@ std::string word_for(port::MailDelivery const& delivery) {
 }
 
 // One string for one receiver, else a list.
-Json output_of(port::MailPosted const& posted, bool to_one) {
-    if (to_one && posted.deliveries.size() == 1)
-        return Json::trusted(json::quote(word_for(posted.deliveries.front())));
+Json output_of(port::MailSubmission const& submitted, bool to_one) {
+    if (to_one && submitted.deliveries.size() == 1)
+        return Json::trusted(json::quote(word_for(submitted.deliveries.front())));
     json::Writer out;
     out.begin_array();
-    for (port::MailDelivery const& delivery : posted.deliveries) {
+    for (port::MailDelivery const& delivery : submitted.deliveries) {
         out.begin_object()
             .member("to", delivery.name)
             .member("status", port::text(delivery.status));
@@ -54,12 +54,13 @@ Json output_of(port::MailPosted const& posted, bool to_one) {
     return out.end_array().json();
 }
 
-ToolResult result_of(Result<port::MailPosted> posted, bool to_one) {
-    if (!posted)
-        return Failed{posted.error().detail, info(posted.error().code).next == Next::retry};
+ToolResult result_of(Result<port::MailSubmission> submitted, bool to_one) {
+    if (!submitted)
+        return Failed{submitted.error().detail, info(submitted.error().code).next == Next::retry};
     Json metadata;
-    if (posted->id.seq != 0) metadata = Json::trusted(R"({"mailID":")" + text(posted->id) + "\"}");
-    return Done{output_of(*posted, to_one), "", std::move(metadata)};
+    if (submitted->id.seq != 0)
+        metadata = Json::trusted(R"({"mailID":")" + text(submitted->id) + "\"}");
+    return Done{output_of(*submitted, to_one), "", std::move(metadata)};
 }
 
 StopTool send(port::Mailer* mailer, ToolCall const& call, port::Fn<void(ToolResult)> done) {
@@ -75,8 +76,8 @@ StopTool send(port::Mailer* mailer, ToolCall const& call, port::Fn<void(ToolResu
                             hex(std::span(key).first(16)),
                             hex(std::span(digest).first(16))};
     mailer->send(call.session_id(), draft_of(input), std::move(sender), notified_within,
-                 [to_one, done = std::move(done)](Result<port::MailPosted> posted) mutable {
-                     done(result_of(std::move(posted), to_one));
+                 [to_one, done = std::move(done)](Result<port::MailSubmission> submitted) mutable {
+                     done(result_of(std::move(submitted), to_one));
                  });
     return {};
 }

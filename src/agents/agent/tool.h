@@ -144,9 +144,9 @@ struct Agent {
     session::Budgets budgets = {};
     std::string instructions = {};
     std::string model_id = "scripted";  // as lists show it
-    std::shared_ptr<ExternalAgent> program =
-        {};               // set: the program is prompted, and there is no model
-    bool placed = false;  // the program keeps something of its sessions on this machine
+    std::shared_ptr<ExternalAgent> external =
+        {};               // set: the agent has no model; this is prompted instead
+    bool placed = false;  // the agent stores parts of its sessions on this machine
     bool hidden = false;  // no session of it can be requested by name
     // Patterns of foreign servers' tools: those that there are at present are among `tools`.
     std::vector<std::string> foreign = {};

@@ -34,7 +34,7 @@ public:
     virtual ~Link() = default;  // ends it without callbacks
     // `line` ends with a line break. `id`: the text of the request's id; empty: it is no request.
     virtual void send(std::string const& line, std::string_view id) = 0;
-    // Nobody waits for the answer to this request any more.
+    // The answer to this request is no longer needed.
     virtual void forget(std::string_view id) = 0;
     // `version`: of the protocol, after initialize.
     virtual void initialized(std::string_view version) = 0;

@@ -37,7 +37,7 @@ struct ToolPage {
     std::vector<ForeignTool> tools = {};
     std::vector<std::string> left_out = {};  // why, one text for each tool
     std::string next = {};                   // cursor; empty: that was the last page
-    Duration lifetime{};                     // for how long the list holds; zero: not said
+    Duration lifetime{};                     // for how long the list is valid; zero: unknown
 };
 
 // Reads the result of tools/list. Errors: a text that says what is wrong with the whole list.

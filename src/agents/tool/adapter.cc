@@ -97,7 +97,7 @@ session::PauseTerms pause_terms(PauseOptions options) {
 }
 
 Result<agent::Tool> make_agent_tool(ToolPtr tool) {
-    if (!tool) return fail(Code::bad_value, "there is no tool");
+    if (!tool) return fail(Code::bad_value, "the tool must not be empty");
     Declaration const& declared = tool->declaration();
     if (auto why = wrong(declared); !why.empty()) return fail(Code::bad_value, std::move(why));
     agent::Tool out;

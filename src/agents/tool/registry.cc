@@ -47,7 +47,7 @@ Result<Registry> Registry::of(std::initializer_list<ToolPtr> tools) {
 }
 
 Result<void> Registry::add(ToolPtr tool) {
-    if (!tool) return fail(Code::bad_value, "there is no tool");
+    if (!tool) return fail(Code::bad_value, "the tool must not be empty");
     Declaration const& declaration = tool->declaration();
     if (auto why = tools::wrong(declaration); !why.empty())
         return fail(Code::bad_value, std::move(why));

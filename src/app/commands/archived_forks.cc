@@ -97,7 +97,7 @@ private:
         }
         if (!states.empty()) return {};
         if (is_inherited(ask)) {
-            bool const title = ask.set == wire::SetPart::title;
+            bool const title = ask.set == wire::SessionProperty::title;
             search.set = title ? "title" : ask.label.empty() ? "labels" : "label " + ask.label;
         } else if (ask.message != 0) {
             search.names.push_back({numbered_id("msg_", root_, ask.message)});
@@ -116,7 +116,7 @@ private:
         return {};
     }
     [[nodiscard]] static bool is_inherited(runner::RedactionAsk const& ask) {
-        return ask.set == wire::SetPart::title || ask.set == wire::SetPart::labels;
+        return ask.set == wire::SessionProperty::title || ask.set == wire::SessionProperty::labels;
     }
 
     // The session and those that it was made from.

@@ -101,7 +101,7 @@ std::string of(std::size_t n, std::string const& thing) {
 // A file of this folder is not read unless it is named.
 std::string defaults_text() {
     std::string const here = "dormouse.toml";
-    std::string out = "There is no configuration: these are the defaults.";
+    std::string out = "No configuration file was found: these are the defaults.";
     std::error_code ignored;
     if (std::filesystem::exists(here, ignored))
         out += "\nThere is a " + here + " in this folder: dormouse config check " + here;

@@ -110,7 +110,7 @@ Result<std::uint64_t> seal_database(store::PostgresStore& database, store::Seale
 store::PostgresOptions options_of_rekey(bool sole) {
     store::PostgresOptions out;
     out.sole = sole;
-    out.relaxed = true;  // it is said when a server starts
+    out.relaxed = true;  // a server reports it at its start
     out.node = "rekey";
     out.version = release();
     return out;

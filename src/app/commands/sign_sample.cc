@@ -29,7 +29,7 @@ cli::Mistakes no_source(config::Config const& config, std::string const& id) {
         names += (names.empty() ? "" : ", ") + source.id;
     }
     if (config.file.empty())
-        return {"there is no configuration here: name that of the server with --config FILE"};
+        return {"no configuration was found here: name that of the server with --config FILE"};
     return {config.file + (names.empty() ? " has no [[source]]"
                                          : " has no source " + id + "; there are: " + names)};
 }

@@ -70,7 +70,7 @@ Result<Target> open_database(cli::ImportOptions const& options) {
         return std::unexpected(std::move(right.error()));
     store::PostgresOptions how;
     how.sole = true;
-    how.relaxed = true;  // it is said when a server starts
+    how.relaxed = true;  // a server reports it at its start
     how.node = "import";
     how.version = release();
     auto opened = store::PostgresStore::open(*options.store, how);

@@ -33,7 +33,7 @@ Result<PlainStore> open_alone(std::string const& data, std::optional<std::string
         return std::unexpected(std::move(right.error()));
     store::PostgresOptions how;
     how.sole = true;
-    how.relaxed = true;  // it is said when a server starts
+    how.relaxed = true;  // a server reports it at its start
     how.node = command;
     how.version = release();
     return decrypted(store::PostgresStore::open(*store, how), key_env);

@@ -61,7 +61,7 @@ void add_agents(agent::Registry& registry, config::Config const& config,
         models[model.id] = kept ? std::move(kept) : make_model(model, services);
     }
     for (config::Agent const& from : config.agents) {
-        if (!from.program.command.empty()) continue;
+        if (!from.external.command.empty()) continue;
         auto const model = std::ranges::find(config.models, from.model, &config::Model::id);
         agent::Agent out;
         out.id = from.id;
@@ -80,30 +80,30 @@ void add_agents(agent::Registry& registry, config::Config const& config,
 
 // Its processes work as they would if it were started again. One that could not be started is
 // searched again.
-std::shared_ptr<agent::ExternalAgent> former_program(config::Agent const& from,
-                                                     ExternalContext const& around,
-                                                     Former const& former) {
+std::shared_ptr<agent::ExternalAgent> former_agent(config::Agent const& from,
+                                                   ExternalContext const& around,
+                                                   Former const& former) {
     agent::Agent const* const found = former.registry.agent(from.id);
-    if (!found || !found->program || !found->program->unavailable().empty()) return nullptr;
+    if (!found || !found->external || !found->external->unavailable().empty()) return nullptr;
     auto const named = std::ranges::find(former.config.agents, from.id, &config::Agent::id);
     bool const installed = named == former.config.agents.end();
     config::ExternalAgent alone;
     alone.command = {from.id};
-    bool const same = from.program == (installed ? alone : named->program);
-    return same && around == external_context(former.config) ? found->program : nullptr;
+    bool const same = from.external == (installed ? alone : named->external);
+    return same && around == external_context(former.config) ? found->external : nullptr;
 }
 
 // External agents of the configuration, and installed ones.
-void add_programs(agent::Registry& registry, config::Config const& config,
-                  ToolServices const& services, Former const* former) {
+void add_external_agents(agent::Registry& registry, config::Config const& config,
+                         ToolServices const& services, Former const* former) {
     ExternalContext const around = external_context(config);
     auto const add = [&](config::Agent const& from) {
-        auto kept = former ? former_program(from, around, *former) : nullptr;
-        registry.add(kept ? program_agent(from, std::move(kept))
-                          : make_program_agent(from, around, services));
+        auto kept = former ? former_agent(from, around, *former) : nullptr;
+        registry.add(kept ? external_agent(from, std::move(kept))
+                          : make_external_agent(from, around, services));
     };
     for (config::Agent const& from : config.agents)
-        if (!from.program.command.empty()) add(from);
+        if (!from.external.command.empty()) add(from);
     for (config::Agent const& from : installed_agents(config))
         if (!registry.agent(from.id)) add(from);
 }
@@ -120,7 +120,7 @@ agent::Registry assemble(config::Config const& config, ToolServices const& servi
     for (config::Gate const& gate : config.gates) registry.add(make_gate(gate));
     add_agent_tools(registry, config);
     add_agents(registry, config, services, former);
-    add_programs(registry, config, services, former);
+    add_external_agents(registry, config, services, former);
     if (!config.mcps.empty()) registry.add(gateway_agent());
     agent::add_call_agents(registry);
     set_budgets(registry, config);

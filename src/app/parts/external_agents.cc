@@ -84,8 +84,8 @@ std::array<Preset, 3> const& presets() {
     return all;
 }
 
-Preset const* preset_of(config::ExternalAgent const& program) {
-    std::string const name = fs::path(program.command.front()).filename().string();
+Preset const* preset_of(config::ExternalAgent const& external) {
+    std::string const name = fs::path(external.command.front()).filename().string();
     for (Preset const& preset : presets()) {
         bool const named =
             name == preset.id || std::ranges::find(preset.programs, name) != preset.programs.end();
@@ -156,7 +156,8 @@ std::string find_first(Names const& names, Preset const* preset) {
     return "";
 }
 
-void add_variables(acp::Settings& out, config::ExternalAgent const& program, Preset const* preset) {
+void add_variables(acp::Settings& out, config::ExternalAgent const& external,
+                   Preset const* preset) {
     out.environment = base_environment();
     for (char const* const name : {"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME",
                                    "XDG_STATE_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR"}) {
@@ -164,7 +165,7 @@ void add_variables(acp::Settings& out, config::ExternalAgent const& program, Pre
             out.environment.push_back(std::string(name) + "=" + value);
     }
     out.environment.emplace_back("TERM=dumb");
-    Names names = program.env_allow;
+    Names names = external.env_allow;
     if (preset) names.insert(names.end(), preset->variables.begin(), preset->variables.end());
     std::ranges::sort(names);
     auto const [repeats, end] = std::ranges::unique(names);
@@ -197,14 +198,14 @@ Names state_of(Preset const* preset) {
     return out;
 }
 
-Names roots_of(config::ExternalAgent const& program, std::string const& folder) {
-    return program.roots.empty() ? Names{folder} : program.roots;
+Names roots_of(config::ExternalAgent const& external, std::string const& folder) {
+    return external.roots.empty() ? Names{folder} : external.roots;
 }
 
 // Returns the path that a confined program must not reach through its folder. Without a sandbox and
 // as the server's user it can reach it anyway.
-std::string kept_from(config::ExternalAgent const& program, std::string const& data) {
-    return program.sandbox || !program.run_as.empty() ? data : std::string();
+std::string kept_from(config::ExternalAgent const& external, std::string const& data) {
+    return external.sandbox || !external.run_as.empty() ? data : std::string();
 }
 
 std::string overlap_text(std::string const& folder) {
@@ -249,10 +250,10 @@ std::uint16_t free_port() {
 }
 
 // Sets how the program is confined.
-void confine_to(acp::Settings& out, config::ExternalAgent const& program, Preset const* preset,
+void confine_to(acp::Settings& out, config::ExternalAgent const& external, Preset const* preset,
                 ExternalContext const& around, ToolServices const& services) {
-    Confinement how{.sandbox = program.sandbox,
-                    .run_as = program.run_as,
+    Confinement how{.sandbox = external.sandbox,
+                    .run_as = external.run_as,
                     .state = state_of(preset),
                     .hidden = services.hidden,
                     .others = around.roots,
@@ -268,18 +269,18 @@ void confine_to(acp::Settings& out, config::ExternalAgent const& program, Preset
         acp::set_variable(out.environment, name, value);
 }
 
-void offer_files(acp::Settings& out, config::ExternalAgent const& program,
+void offer_files(acp::Settings& out, config::ExternalAgent const& external,
                  ToolServices const& services) {
-    if (!services.folders || program.files == config::ExternalFiles::none) return;
-    out.files = services.folders(program.run_as);
+    if (!services.folders || external.files == config::ExternalFiles::none) return;
+    out.files = services.folders(external.run_as);
     out.reads_files = out.files;
-    out.writes_files = out.files && program.files == config::ExternalFiles::write;
+    out.writes_files = out.files && external.files == config::ExternalFiles::write;
 }
 
 // Empty: not found.
-std::string path_of(config::ExternalAgent const& program, Preset const* preset) {
-    std::string const& named = program.command.front();
-    bool const any = preset && program.command.size() == 1 && named == preset->id;
+std::string path_of(config::ExternalAgent const& external, Preset const* preset) {
+    std::string const& named = external.command.front();
+    bool const any = preset && external.command.size() == 1 && named == preset->id;
     return any ? find_first(preset->programs, preset) : find_program(named, preset);
 }
 
@@ -299,18 +300,18 @@ std::string not_asking_text(std::string const& gate, std::string const& mode) {
 
 acp::Settings settings_of(config::Agent const& from, ExternalContext const& around,
                           ToolServices const& services) {
-    config::ExternalAgent const& program = from.program;
-    Preset const* const preset = preset_of(program);
-    bool const alone = preset && program.command.size() == 1;
+    config::ExternalAgent const& external = from.external;
+    Preset const* const preset = preset_of(external);
+    bool const alone = preset && external.command.size() == 1;
     acp::Settings out;
     out.agent = from.id;
-    out.path = path_of(program, preset);
-    if (out.path.empty()) out.unavailable = missing(program.command.front(), preset);
+    out.path = path_of(external, preset);
+    if (out.path.empty()) out.unavailable = missing(external.command.front(), preset);
     out.argv.push_back(out.path);
-    Names const& arguments = alone ? preset->arguments : program.command;
+    Names const& arguments = alone ? preset->arguments : external.command;
     out.argv.insert(out.argv.end(), arguments.begin() + (alone ? 0 : 1), arguments.end());
-    add_variables(out, program, preset);
-    confine_to(out, program, preset, around, services);
+    add_variables(out, external, preset);
+    confine_to(out, external, preset, around, services);
     if (preset) out.password_variable = preset->password;
     bool const own_port = std::ranges::any_of(
         out.argv, [](std::string const& word) { return word.starts_with("--port"); });
@@ -320,28 +321,28 @@ acp::Settings settings_of(config::Agent const& from, ExternalContext const& arou
         out.http = &services.http;
     }
     if (preset) out.never_load = preset->never_load;
-    if (program.shares_a_user()) out.only_project = around.project;
-    out.folder = [roots = roots_of(program, around.folder),
-                  kept = kept_from(program, services.hidden)](std::string const& cwd) {
+    if (external.shares_a_user()) out.only_project = around.project;
+    out.folder = [roots = roots_of(external, around.folder),
+                  kept = kept_from(external, services.hidden)](std::string const& cwd) {
         return folder_in(roots, kept, cwd);
     };
     out.random = [&entropy = services.entropy] { return base64url(entropy.random()); };
     out.mcp_servers = services.mcp_servers;
-    out.ended = services.program_ended;
-    out.auth_method = program.auth_method;
-    out.mode = program.mode;
+    out.ended = services.agent_ended;
+    out.auth_method = external.auth_method;
+    out.mode = external.mode;
     if (preset && out.mode.empty()) out.mode = preset->mode;
-    out.mode_of_preset = program.mode.empty();
+    out.mode_of_preset = external.mode.empty();
     out.not_asking = [gate = around.gate](std::string const& mode) {
         return not_asking_text(gate, mode);
     };
-    out.warn = services.program_warning;
+    out.warn = services.agent_warning;
     if (preset) out.probe = probe_of(*preset);
-    out.options = program.options;
-    offer_files(out, program, services);
-    out.terminals = program.terminals;
-    out.idle_stop = program.idle_stop;
-    out.past_bytes = std::size_t{program.history_tokens} * 4;
+    out.options = external.options;
+    offer_files(out, external, services);
+    out.terminals = external.terminals;
+    out.idle_stop = external.idle_stop;
+    out.past_bytes = std::size_t{external.history_tokens} * 4;
     return out;
 }
 
@@ -355,10 +356,10 @@ ExternalContext external_context(config::Config const& config) {
         config::only_project(config),
         {},
         {}};
-    if (auto const* const gate = gate_of_programs(config)) out.gate = gate->id;
+    if (auto const* const gate = gate_of_external_agents(config)) out.gate = gate->id;
     for (config::Agent const& agent : config.agents) {
-        if (agent.program.command.empty()) continue;
-        for (std::string& root : roots_of(agent.program, out.folder))
+        if (agent.external.command.empty()) continue;
+        for (std::string& root : roots_of(agent.external, out.folder))
             out.roots.push_back(std::move(root));
     }
     std::ranges::sort(out.roots);
@@ -367,45 +368,45 @@ ExternalContext external_context(config::Config const& config) {
     return out;
 }
 
-std::string folder_problem(config::ExternalAgent const& program, std::string const& folder,
+std::string folder_problem(config::ExternalAgent const& external, std::string const& folder,
                            std::string const& data) {
-    std::string const kept = kept_from(program, data);
-    std::string const own = roots_of(program, folder).front();
+    std::string const kept = kept_from(external, data);
+    std::string const own = roots_of(external, folder).front();
     return kept.empty() || !overlap(own, kept) ? std::string() : overlap_text(own);
 }
 
-agent::Agent make_program_agent(config::Agent const& from, ExternalContext const& around,
-                                ToolServices const& services) {
-    return program_agent(from,
-                         std::make_shared<acp::ExternalAgents>(settings_of(from, around, services),
-                                                               services.processes, services.loop));
+agent::Agent make_external_agent(config::Agent const& from, ExternalContext const& around,
+                                 ToolServices const& services) {
+    return external_agent(from,
+                          std::make_shared<acp::ExternalAgents>(settings_of(from, around, services),
+                                                                services.processes, services.loop));
 }
 
-agent::Agent program_agent(config::Agent const& from,
-                           std::shared_ptr<agent::ExternalAgent> program) {
+agent::Agent external_agent(config::Agent const& from,
+                            std::shared_ptr<agent::ExternalAgent> external) {
     agent::Agent out;
     out.id = from.id;
     out.description = from.description;
     set_tools(out, from);  // through `dormouse mcp`
-    out.terms.program = from.program.on_restart;
-    out.terms.digest = digest_text(sha256(from.program.command.front()));
-    out.program = std::move(program);
-    out.placed = !from.program.shared_folder;
+    out.terms.on_restart = from.external.on_restart;
+    out.terms.digest = digest_text(sha256(from.external.command.front()));
+    out.external = std::move(external);
+    out.placed = !from.external.shared_folder;
     return out;
 }
 
-std::string external_problem(config::ExternalAgent const& program) {
-    Preset const* const preset = preset_of(program);
-    if (!path_of(program, preset).empty()) return {};
-    return missing(program.command.front(), preset);
+std::string external_problem(config::ExternalAgent const& external) {
+    Preset const* const preset = preset_of(external);
+    if (!path_of(external, preset).empty()) return {};
+    return missing(external.command.front(), preset);
 }
 
-config::Gate const* gate_of_programs(config::Config const& config) {
-    auto const of_programs = [](config::Gate const& gate) {
+config::Gate const* gate_of_external_agents(config::Config const& config) {
+    auto const of_external_agents = [](config::Gate const& gate) {
         return std::ranges::any_of(
             gate.tools, [](std::string const& tool) { return tool.starts_with("acp:"); });
     };
-    auto const found = std::ranges::find_if(config.gates, of_programs);
+    auto const found = std::ranges::find_if(config.gates, of_external_agents);
     return found == config.gates.end() ? nullptr : &*found;
 }
 
@@ -424,7 +425,7 @@ std::vector<config::Agent> installed_agents(config::Config const& config) {
         config::Agent agent;
         agent.id = preset.id;
         agent.description = preset.description;
-        agent.program.command = {std::string(preset.id)};
+        agent.external.command = {std::string(preset.id)};
         out.push_back(std::move(agent));
     }
     return out;

@@ -23,17 +23,17 @@ struct ExternalContext {
 [[nodiscard]] ExternalContext external_context(config::Config const& config);
 
 // Everything in `services` outlives the agent.
-[[nodiscard]] agent::Agent make_program_agent(config::Agent const& from,
-                                              ExternalContext const& around,
-                                              ToolServices const& services);
+[[nodiscard]] agent::Agent make_external_agent(config::Agent const& from,
+                                               ExternalContext const& around,
+                                               ToolServices const& services);
 // The same with a program that runs already.
-[[nodiscard]] agent::Agent program_agent(config::Agent const& from,
-                                         std::shared_ptr<agent::ExternalAgent> program);
+[[nodiscard]] agent::Agent external_agent(config::Agent const& from,
+                                          std::shared_ptr<agent::ExternalAgent> external);
 // Why sessions that name no folder cannot be prompted; empty: they can. `data`: the data directory.
-[[nodiscard]] std::string folder_problem(config::ExternalAgent const& program,
+[[nodiscard]] std::string folder_problem(config::ExternalAgent const& external,
                                          std::string const& folder, std::string const& data);
 // Why its program cannot be started; empty: it exists and is executable.
-[[nodiscard]] std::string external_problem(config::ExternalAgent const& program);
+[[nodiscard]] std::string external_problem(config::ExternalAgent const& external);
 // opencode, claude and gemini, if installed. They have no sandbox, so there are none if there are
 // several projects; nor if other servers may share the database, which may not have them.
 [[nodiscard]] std::vector<config::Agent> installed_agents(config::Config const& config);
@@ -42,6 +42,6 @@ struct ExternalContext {
 // default mode.
 [[nodiscard]] bool asks_nobody(std::string_view mode);
 // The first [[gate]] for permissions of external agents; nullptr: none.
-[[nodiscard]] config::Gate const* gate_of_programs(config::Config const& config);
+[[nodiscard]] config::Gate const* gate_of_external_agents(config::Config const& config);
 
 }  // namespace dormouse::app

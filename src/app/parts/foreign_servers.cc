@@ -103,7 +103,7 @@ std::set<std::string, std::less<>> programs_of(config::Config const& config) {
         bool const serves = std::ranges::any_of(config.mcps, [&](config::Mcp const& server) {
             return !server.command.empty() && uses(agent, server);
         });
-        if (has || serves || !agent.program.command.empty()) out.insert(agent.id);
+        if (has || serves || !agent.external.command.empty()) out.insert(agent.id);
     }
     for (config::Agent const& agent : installed_agents(config)) out.insert(agent.id);
     bool const runs = std::ranges::any_of(

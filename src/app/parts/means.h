@@ -24,8 +24,8 @@ struct ToolServices {
     std::function<port::Folders*(std::string const& user)> folders = {};
     // For each session of an external agent. May be empty.
     std::function<std::vector<acp::McpServer>(SessionId const&)> mcp_servers = {};
-    std::function<void(SessionId const&)> program_ended = {};
-    std::function<void(SessionId const&, std::string const&)> program_warning = {};
+    std::function<void(SessionId const&)> agent_ended = {};
+    std::function<void(SessionId const&, std::string const&)> agent_warning = {};
     std::string hidden = {};  // the data directory, which sandboxes hide
 };
 

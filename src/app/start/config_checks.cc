@@ -37,18 +37,18 @@ void check_targets(Warnings& out, config::Config const& config) {
 }
 
 // Programs that do not exist, and sandboxes that cannot be built.
-void check_programs(Warnings& out, config::Config const& config, std::string const& data) {
+void check_external_agents(Warnings& out, config::Config const& config, std::string const& data) {
     std::string const folder = external_context(config).folder;
     for (config::Agent const& agent : config.agents) {
-        config::ExternalAgent const& program = agent.program;
-        if (program.command.empty()) continue;
-        std::string why = folder_problem(program, folder, data);
-        if (auto const confined = confine({.sandbox = program.sandbox, .run_as = program.run_as});
+        config::ExternalAgent const& external = agent.external;
+        if (external.command.empty()) continue;
+        std::string why = folder_problem(external, folder, data);
+        if (auto const confined = confine({.sandbox = external.sandbox, .run_as = external.run_as});
             !confined)
             why = confined.error().detail;
-        if (std::string missing = external_problem(program); !missing.empty())
+        if (std::string missing = external_problem(external); !missing.empty())
             why = std::move(missing);
-        if (std::string const exposed = data_problem(program.run_as, data); !exposed.empty())
+        if (std::string const exposed = data_problem(external.run_as, data); !exposed.empty())
             out.push_back({agent.line, "[[agent]] " + agent.id +
                                            ": the server does not start with it: " + exposed});
         if (!why.empty())
@@ -58,11 +58,11 @@ void check_programs(Warnings& out, config::Config const& config, std::string con
 
 // A gate is asked only about permissions that the external agent requests.
 void check_modes(Warnings& out, config::Config const& config) {
-    config::Gate const* const gate = gate_of_programs(config);
+    config::Gate const* const gate = gate_of_external_agents(config);
     if (!gate) return;
     for (config::Agent const& agent : config.agents) {
-        std::string const& mode = agent.program.mode;
-        if (agent.program.command.empty() || !asks_nobody(mode)) continue;
+        std::string const& mode = agent.external.mode;
+        if (agent.external.command.empty() || !asks_nobody(mode)) continue;
         out.push_back(
             {agent.line,
              "[[agent]] " + agent.id + ": in the session_mode \"" + mode +
@@ -104,7 +104,7 @@ Mistakes mistakes_in(config::Config const& config) {
 Warnings warnings_of(config::Config const& config, std::string const& data) {
     auto out = config::warnings(config);
     check_targets(out, config);
-    check_programs(out, config, data);
+    check_external_agents(out, config, data);
     check_modes(out, config);
     std::ranges::stable_sort(out, {}, &config::Problem::line);
     return out;
@@ -119,7 +119,7 @@ Offer offer_of(config::Config const& config) {
     }
     for (bool const external : {false, true}) {
         for (config::Agent const& agent : config.agents)
-            if (agent.program.command.empty() != external) add(out, agent.id, agent.tools);
+            if (agent.external.command.empty() != external) add(out, agent.id, agent.tools);
     }
     for (config::Agent const& agent : installed_agents(config)) add(out, agent.id, agent.tools);
     auto const is_used = [&](std::string const& tool) {

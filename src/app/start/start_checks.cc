@@ -74,7 +74,7 @@ Result<void> refuse_open(bool insecure, config::Server const& server,
 
 Result<void> refuse_exposed_data(config::Config const& config, std::string const& data) {
     for (config::Agent const& agent : config.agents) {
-        if (std::string why = data_problem(agent.program.run_as, data); !why.empty())
+        if (std::string why = data_problem(agent.external.run_as, data); !why.empty())
             return fail(Code::bad_value, "[[agent]] " + agent.id + ": " + why);
     }
     return {};

@@ -36,7 +36,7 @@ bool repeatable(std::string_view method, std::string_view target, std::string_vi
 
 Failure tls_failure(std::string const& host, std::string why) {
     if (why.contains("wrong version number") || why.contains("packet length too long"))
-        return {status::unreachable, "no TLS with " + host + ": it speaks plain http there",
+        return {status::unreachable, "no TLS with " + host + ": that port uses plain http",
                 "Write http:// instead of https://, or ask for the server's https address."};
     if (why.contains("target host name")) why = "hostname mismatch: " + why;
     return {status::unreachable, "no TLS with " + host + ": " + why,

@@ -25,7 +25,7 @@ namespace dormouse::cli {
 namespace {
 
 constexpr Duration look_every{300};
-constexpr Duration request_limit{10'000};  // a server that hangs is started again
+constexpr Duration request_limit{10'000};  // a server that does not answer is started again
 constexpr std::size_t watched_files_max = 200;
 constexpr std::size_t session_columns = 8;  // "…x7Kq2  "
 

@@ -37,7 +37,7 @@ Outcome<std::string> chosen(Context const& context, std::vector<std::string> con
 }
 
 std::unexpected<Failure> no_terminal_for_session() {
-    return failure(status::usage, "which session? There is no terminal to choose it on",
+    return failure(status::usage, "name a session: there is no terminal to choose one on",
                    "Name it; a unique beginning is enough. See them: dormouse sessions.");
 }
 
@@ -58,7 +58,7 @@ bool can_be_retried(json::View session) {
 
 Outcome<std::string> pick_call(Context const& context, Client& client, Offered offered) {
     if (!context.may_ask)
-        return failure(status::usage, "which call? There is no terminal to choose it on",
+        return failure(status::usage, "name a call: there is no terminal to choose one on",
                        "Name it; a unique beginning is enough. See what waits: dormouse pending.");
     auto const page = client.get("/async-tool/pending?limit=" + std::to_string(offered_max) +
                                  "&project=" + percent_encode(context.global.project) +

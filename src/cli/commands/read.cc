@@ -352,7 +352,7 @@ Outcome<int> print_bytes(Context const& context, std::string const& bytes) {
 Outcome<std::string> artifact_of(Context const& context, Client& client, std::string const& given) {
     if (!given.empty()) return given;
     if (!context.may_ask)
-        return failure(status::usage, "which artifact? There is no terminal to choose it on",
+        return failure(status::usage, "name an artifact: there is no terminal to choose one on",
                        "Name it; the messages of its session do: dormouse show SESSION.");
     auto const session = pick_session(context, client);
     if (!session) return session;

@@ -73,7 +73,7 @@ public:
                                                                 std::string const& after,
                                                                 std::uint32_t each,
                                                                 std::uint32_t limit) override;
-    [[nodiscard]] Result<std::optional<OutboxRow>> post(OutboxKey const& key) override;
+    [[nodiscard]] Result<std::optional<OutboxRow>> outbox_message(OutboxKey const& key) override;
     [[nodiscard]] Result<std::vector<OutboxRow>> list_messages(OutboxFilter const& filter) override;
     [[nodiscard]] Result<void> update_messages(std::span<OutboxUpdate const> updates) override;
     [[nodiscard]] Result<void> drop_delivered(Time until) override;

@@ -149,8 +149,8 @@ Result<std::vector<DueMessage>> DividedStore<Self>::due_by_target(Time until,
 }
 
 template <class Self>
-Result<std::optional<OutboxRow>> DividedStore<Self>::post(OutboxKey const& key) {
-    return self().reading([&](auto& half) { return half.post(key); });
+Result<std::optional<OutboxRow>> DividedStore<Self>::outbox_message(OutboxKey const& key) {
+    return self().reading([&](auto& half) { return half.outbox_message(key); });
 }
 
 template <class Self>

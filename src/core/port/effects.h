@@ -4,7 +4,7 @@
 #include "port/world.h"
 #include "session/command.h"
 #include "session/effect.h"
-#include "session/program.h"
+#include "session/external_agent.h"
 #include "session/view.h"
 
 #include <stop_token>
@@ -30,7 +30,7 @@ struct ModelRequest {
     session::AskModel ask;
     session::ModelView view;
     session::EffectId id = {};
-    std::optional<session::AgentContext> program = {};  // set: an external agent is prompted
+    std::optional<session::AgentContext> external = {};  // set: an external agent is prompted
 };
 
 struct TurnRequest {

@@ -48,7 +48,7 @@ struct MailDelivery {
     std::string why = {};  // set when failed
 };
 
-struct MailPosted {
+struct MailSubmission {
     session::MailId id;  // zero: no receiver was found
     std::vector<MailDelivery> deliveries;
     bool duplicate = false;
@@ -60,7 +60,7 @@ public:
     // `done` gets what is known when every receiver has the mail, or after `wait`. The mail is
     // durable then. An unknown name fails alone; the other receivers still get the mail.
     virtual void send(SessionId from, MailDraft draft, MailSender sender, Duration wait,
-                      Fn<void(Result<MailPosted>)> done) = 0;
+                      Fn<void(Result<MailSubmission>)> done) = 0;
 };
 
 [[nodiscard]] inline std::string_view text(MailDelivery::Status status) {

@@ -35,7 +35,7 @@ struct StoreFormat {
 };
 
 // The store's reply to a heartbeat.
-struct Beat {
+struct HeartbeatReply {
     bool taken = false;          // this process still has its place among the nodes
     std::vector<NodeRow> nodes;  // by epoch
     std::uint64_t feed = 0;      // at least the newest number in the feed
@@ -104,7 +104,7 @@ public:
     };
     // Counts a heartbeat. Called by one thread at a time, as remove(), beside all other calls.
     // Errors: store_unavailable (no answer within 2 s).
-    [[nodiscard]] virtual Result<Beat> beat(Self const& self) = 0;
+    [[nodiscard]] virtual Result<HeartbeatReply> beat(Self const& self) = 0;
     // Takes the place of another process, unless it has counted a heartbeat since `seen` was read:
     // then false. From then on the store refuses its writes.
     [[nodiscard]] virtual Result<bool> remove(NodeRow const& seen) = 0;

@@ -155,7 +155,7 @@ public:
                                                                         std::string const& after,
                                                                         std::uint32_t each,
                                                                         std::uint32_t limit) = 0;
-    [[nodiscard]] virtual Result<std::optional<OutboxRow>> post(OutboxKey const& key) = 0;
+    [[nodiscard]] virtual Result<std::optional<OutboxRow>> outbox_message(OutboxKey const& key) = 0;
     // Returns messages by key, largest first. The project is the sender's.
     [[nodiscard]] virtual Result<std::vector<OutboxRow>> list_messages(
         OutboxFilter const& filter) = 0;

@@ -268,10 +268,10 @@ struct BaseRow {
 // same place; their number of events is the same. Afterwards no file of the store holds what was
 // removed, as far as the store can do that (docs/design/redaction.md).
 struct Rewrite {
-    std::vector<Frame> frames;     // REQUIRES: all precede the frame of the append
-    std::vector<Seq> artifacts;    // of these events
-    std::vector<OutboxKey> posts;  // those that have no row any more are skipped
-    std::vector<CallNo> calls;     // their SentRows
+    std::vector<Frame> frames;      // REQUIRES: all precede the frame of the append
+    std::vector<Seq> artifacts;     // of these events
+    std::vector<OutboxKey> outbox;  // those that have no row any more are skipped
+    std::vector<CallNo> calls;      // their SentRows
 };
 
 // The driver of the session after an append: the process, named by its epoch, that does the
@@ -311,7 +311,7 @@ struct Append {
     std::vector<PendingRow> pending;  // inserted or replaced by (call, generation)
     std::vector<KeyRow> keys;
     std::vector<ArtifactRow> artifacts;
-    std::vector<OutboxRow> posts;  // key.from == session; they stay when the session is deleted
+    std::vector<OutboxRow> outbox;  // key.from == session; they stay when the session is deleted
     // Messages that it receives or gets back: their rows are deleted. In a store that several
     // processes open the append fails as `moved` if one has no row any more.
     std::vector<OutboxKey> taken = {};

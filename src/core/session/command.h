@@ -296,7 +296,7 @@ struct Redact {
     // the calls of which no chat message is remembered any more.
     std::shared_ptr<std::vector<Rewritten> const> frames = {};
     std::vector<Seq> artifacts = {};
-    std::vector<OutboxKey> posts = {};
+    std::vector<OutboxKey> outbox = {};
     std::vector<CallNo> calls = {};
     std::vector<Quarantined> quarantined = {};
     // The frame with which a cut journal begins, if it changes, with the artifacts up to `base`

@@ -36,7 +36,7 @@ struct Decision {
     Result<Answer> answer;
     std::vector<PendingChange> pending = {};  // changes of the rows of pending calls
     std::vector<KeptArtifact> artifacts = {};
-    std::vector<OutboxMessage> posts = {};
+    std::vector<OutboxMessage> outbox = {};
     std::uint64_t sessions = 0;  // session numbers used, from Context::next_session on
     // The outbox message that the command applied; it is remembered with this append.
     std::optional<OutboxKey> took = {};

@@ -25,7 +25,7 @@ struct AskModel {
     std::uint32_t failures = 0;  // of this step in a row; attempts cut off by a crash do not count
     // The agent is an external agent. Outcomes: AgentAttach, AgentReport, AgentAsk; last AgentReply
     // or AgentFailure.
-    bool program = false;
+    bool external = false;
     TraceHeaders trace = {};  // of the turn's input
     friend bool operator==(AskModel const&, AskModel const&) = default;
 };

@@ -5,8 +5,8 @@
 // it); text ids are built only at the API boundary (dormouse/id.h). Large members are stored apart:
 // an Event is as large as its largest alternative, and most events are small.
 
+#include "session/external_agent.h"
 #include "session/mail.h"
-#include "session/program.h"
 #include "session/task.h"
 
 #include <span>

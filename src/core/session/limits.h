@@ -58,10 +58,10 @@ inline constexpr std::size_t permissions_max = 32;
 inline constexpr std::size_t agent_tools_max = 256;
 // Remembered former ids of the external agent's session.
 inline constexpr std::size_t acp_left_max = 256;
-inline constexpr std::size_t program_deaths_max = 3;    // within …
-inline constexpr Duration program_deaths_time{60'000};  // … this: it is not started again
+inline constexpr std::size_t agent_deaths_max = 3;    // within …
+inline constexpr Duration agent_deaths_time{60'000};  // … this: it is not started again
 // Attempts of one turn that end without an answer.
-inline constexpr std::uint32_t program_attempts_max = 5;
+inline constexpr std::uint32_t agent_attempts_max = 5;
 // From this seq on a session takes no new input and no progress, so that open calls can still be
 // settled.
 inline constexpr std::uint64_t seq_full = seq_max - 1'000'000;

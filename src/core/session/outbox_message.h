@@ -52,7 +52,7 @@ struct RunEnded {
     std::uint32_t run = 0;
     FinishReason finish = FinishReason::stop;
     // The child's last message: the parts of its reply when sent, a JSON string of their text when
-    // received (wire/post_json.h).
+    // received (wire/outbox_json.h).
     Json reply = {};
     std::string error = {};  // why it failed; empty: it did not
     bool gone = false;       // the child session was ended or deleted

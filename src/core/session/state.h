@@ -137,7 +137,7 @@ struct OpenTurn {
     Usage usage = {};
     // The longest mail conversation that the turn has read from.
     std::optional<Thread> thread = {};
-    ProgramTurn program = {};
+    ExternalTurn external = {};
     TraceHeaders trace = {};  // of its input
     CallNo budget_call = 0;   // asks whether a budget is raised; 0: none
     Duration worked{};        // without the time in which all calls wait; see TurnTerms::timed
@@ -286,14 +286,14 @@ struct State {
     // Bounded; the one that woke the session last is last.
     std::vector<ConversationState> conversations;
 
-    Seq program_seen = 0;     // the external agent has surely received everything up to this event
+    Seq agent_seen = 0;       // the external agent has surely received everything up to this event
     std::string acp_session;  // the external agent's own id of the session
     // Ids that the agent used for it before; the agent still stores them.
     std::set<std::string> acp_left;
-    Cost program_spent;                // newest AgentReplied::spent
-    std::int64_t program_typed = 0;    // newest InputReceived::typed_at
-    std::vector<Time> program_deaths;  // newest ones, oldest first
-    std::optional<Trouble> trouble;    // cause of lifecycle error
+    Cost agent_spent;                // newest AgentReplied::spent
+    std::int64_t agent_typed = 0;    // newest InputReceived::typed_at
+    std::vector<Time> agent_deaths;  // newest ones, oldest first
+    std::optional<Trouble> trouble;  // cause of lifecycle error
 
     // Derived by apply() from the members above; a property test compares them with derive().
     std::set<CallNo> ready;    // phase ready

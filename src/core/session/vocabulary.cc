@@ -1,7 +1,7 @@
 #include "session/vocabulary.h"
 
 #include "base/enum_words.h"
-#include "session/program.h"
+#include "session/external_agent.h"
 #include "session/task.h"
 
 #include <algorithm>

@@ -130,7 +130,7 @@ struct TurnTerms {
     std::vector<std::string> before = {};
     std::vector<std::string> after = {};
     // Set: the agent is an external agent, and no model is asked.
-    std::optional<OnRestart> program = {};
+    std::optional<OnRestart> on_restart = {};
     // The turn's working time is counted, because a budget limits it.
     bool timed = false;
     friend bool operator==(TurnTerms const&, TurnTerms const&) = default;

@@ -4,7 +4,7 @@
 #include "base/text/utf8.h"
 #include "json/json.h"
 #include "json/stored.h"
-#include "wire/post_fields.h"
+#include "wire/outbox_fields.h"
 
 #include <type_traits>
 #include <utility>

@@ -1,8 +1,8 @@
 #pragma once
 // Fields shared by several events, the snapshot and outbox messages.
 
+#include "session/external_agent.h"
 #include "session/mail.h"
-#include "session/program.h"
 #include "wire/fields.h"
 #include "wire/names.h"
 
@@ -114,7 +114,7 @@ inline constexpr auto rows<TurnTerms> = std::tuple(
     Inline(&TurnTerms::join), maybe("toolConcurrency", &TurnTerms::tool_concurrency, 8),
     maybe("stepLimit", &TurnTerms::step_limit, 50), maybe("digest", &TurnTerms::digest),
     maybe("before", &TurnTerms::before), maybe("after", &TurnTerms::after),
-    maybe("program", &TurnTerms::program, OnRestart::ask), maybe("timed", &TurnTerms::timed));
+    maybe("program", &TurnTerms::on_restart, OnRestart::ask), maybe("timed", &TurnTerms::timed));
 
 template <>
 inline constexpr auto rows<AnswerTerms> = std::tuple(

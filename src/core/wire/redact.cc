@@ -169,7 +169,7 @@ struct Remove {
     [[nodiscard]] bool of_task(TaskNo task) const { return target.tasks.contains(task); }
     [[nodiscard]] bool is_message(Seq message) const { return target.messages.contains(message); }
 
-    [[nodiscard]] bool sets(SetPart part) const { return target.set == part; }
+    [[nodiscard]] bool sets(SessionProperty part) const { return target.set == part; }
     [[nodiscard]] bool is_alias_of(std::optional<SessionId> const& session) const {
         return target.alias_of && target.alias_of == session;
     }
@@ -184,27 +184,28 @@ struct Remove {
     }
 
     bool operator()(SessionCreated& e) const {
-        bool const title = sets(SetPart::title) && cover.removed(e.title);
-        bool const alias = sets(SetPart::alias) && cover.removed(e.alias);
-        bool const labels = sets(SetPart::labels) && cover.labels(e.labels, target.label);
+        bool const title = sets(SessionProperty::title) && cover.removed(e.title);
+        bool const alias = sets(SessionProperty::alias) && cover.removed(e.alias);
+        bool const labels = sets(SessionProperty::labels) && cover.labels(e.labels, target.label);
         return title || alias || labels;
     }
     bool operator()(SessionChanged& e) const {
         if (target.at_creation) return false;
-        bool const title = sets(SetPart::title) && e.title && cover.removed(*e.title);
-        bool const alias = sets(SetPart::alias) && e.alias && cover.removed(*e.alias);
+        bool const title = sets(SessionProperty::title) && e.title && cover.removed(*e.title);
+        bool const alias = sets(SessionProperty::alias) && e.alias && cover.removed(*e.alias);
         bool const labels =
-            sets(SetPart::labels) && e.labels && cover.labels(*e.labels, target.label);
+            sets(SessionProperty::labels) && e.labels && cover.labels(*e.labels, target.label);
         return title || alias || labels;
     }
     // The event of an earlier redaction holds the values that it has set.
     bool operator()(Redacted& e) const {
         if (target.at_creation && target.set_again != 0 && seq > target.set_again) return false;
-        bool const automatic = sets(SetPart::title) && e.title && cover.removed(*e.title);
-        bool const title = sets(SetPart::title) && e.set_title && cover.removed(*e.set_title);
-        bool const alias = sets(SetPart::alias) && e.alias && cover.removed(*e.alias);
+        bool const automatic = sets(SessionProperty::title) && e.title && cover.removed(*e.title);
+        bool const title =
+            sets(SessionProperty::title) && e.set_title && cover.removed(*e.set_title);
+        bool const alias = sets(SessionProperty::alias) && e.alias && cover.removed(*e.alias);
         bool const labels =
-            sets(SetPart::labels) && e.labels && cover.labels(*e.labels, target.label);
+            sets(SessionProperty::labels) && e.labels && cover.labels(*e.labels, target.label);
         return automatic || title || alias || labels;
     }
     bool operator()(InputDropped& e) const {
@@ -286,7 +287,7 @@ struct Remove {
         bool changed = is_message(seq);
         if (changed) cover.text(e.mail->text);
         changed = clear_alias(e.mail->from, e.mail->from_alias) || changed;
-        if (!sets(SetPart::alias) || e.mail->to_alias.empty()) return changed;
+        if (!sets(SessionProperty::alias) || e.mail->to_alias.empty()) return changed;
         e.mail->to_alias.clear();
         return true;
     }
@@ -332,10 +333,11 @@ struct Remove {
 
 void redact_state(State& state, RedactionTarget const& target) {
     Cover const cover(target.placeholder);
-    if (target.set == SetPart::title) cover.text(state.title);
-    if (target.set == SetPart::title && !target.at_creation) cover.text(state.auto_title);
-    if (target.set == SetPart::alias) cover.text(state.alias);
-    if (target.set == SetPart::labels) std::ignore = cover.labels(state.labels, target.label);
+    if (target.set == SessionProperty::title) cover.text(state.title);
+    if (target.set == SessionProperty::title && !target.at_creation) cover.text(state.auto_title);
+    if (target.set == SessionProperty::alias) cover.text(state.alias);
+    if (target.set == SessionProperty::labels)
+        std::ignore = cover.labels(state.labels, target.label);
     for (TaskNo const no : target.tasks) {
         auto const found = state.tasks.find(no);
         if (found == state.tasks.end()) continue;

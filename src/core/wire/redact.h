@@ -15,7 +15,7 @@
 namespace dormouse::wire {
 
 // Properties of a session that can be redacted.
-enum class SetPart : std::uint8_t { none, title, alias, labels };
+enum class SessionProperty : std::uint8_t { none, title, alias, labels };
 
 // The content to remove, and the text that takes its place.
 struct RedactionTarget {
@@ -28,7 +28,7 @@ struct RedactionTarget {
     std::string part = {};             // only this tool part of the copied message
     std::set<Seq> artifacts = {};      // of these events
     std::set<Seq> reasons = {};        // of cancellations, in these events
-    SetPart set = SetPart::none;
+    SessionProperty set = SessionProperty::none;
     std::string label = {};                  // with SetPart::labels, only the value of this one
     bool at_creation = false;                // of `set` only what the session was created with
     Seq set_again = 0;                       // the first event that set it again; 0: none

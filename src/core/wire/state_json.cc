@@ -240,12 +240,12 @@ inline constexpr auto rows<PermissionAnswer> = std::tuple(
     field("cancelled", &PermissionAnswer::cancelled), field("granted", &PermissionAnswer::granted),
     field("told", &PermissionAnswer::may_be_used, true), maybe("shown", &PermissionAnswer::shown));
 template <>
-inline constexpr auto rows<ProgramTurn> = std::tuple(
-    field("seen", &ProgramTurn::seen), field("updates", &ProgramTurn::updates),
-    field("message", &ProgramTurn::message), field("heard", &ProgramTurn::prompt_received),
-    field("goOn", &ProgramTurn::continues),
-    field<EntriesForm<decltype(ProgramTurn::tools)>>("tools", &ProgramTurn::tools),
-    field("lost", &ProgramTurn::lost), field("verdicts", &ProgramTurn::permissions));
+inline constexpr auto rows<ExternalTurn> = std::tuple(
+    field("seen", &ExternalTurn::seen), field("updates", &ExternalTurn::updates),
+    field("message", &ExternalTurn::message), field("heard", &ExternalTurn::prompt_received),
+    field("goOn", &ExternalTurn::continues),
+    field<EntriesForm<decltype(ExternalTurn::tools)>>("tools", &ExternalTurn::tools),
+    field("lost", &ExternalTurn::lost), field("verdicts", &ExternalTurn::permissions));
 
 template <>
 inline constexpr auto rows<OpenTurn> = std::tuple(
@@ -258,7 +258,7 @@ inline constexpr auto rows<OpenTurn> = std::tuple(
     maybe("finish", &OpenTurn::finish), maybe("thread", &OpenTurn::thread),
     field("terms", &OpenTurn::terms), field("usage", &OpenTurn::usage),
     maybe("request", &OpenTurn::request), maybe("retry", &OpenTurn::retry),
-    maybe("program", &OpenTurn::program), Inline(&OpenTurn::trace),
+    maybe("program", &OpenTurn::external), Inline(&OpenTurn::trace),
     maybe("budgetCall", &OpenTurn::budget_call), maybe("worked", &OpenTurn::worked),
     maybe("raised", &OpenTurn::raised), field<StepsForm>("openSteps", &OpenTurn::open_steps));
 
@@ -333,11 +333,10 @@ inline constexpr auto rows<State> = std::tuple(
          field<NumberedForm<decltype(State::tasks)>>("tasks", &State::tasks)),
     field("mails", &State::mails), field("askedView", &State::asked_view),
     maybe("newBounces", &State::new_bounces), field("inbox", &State::inbox),
-    field("conversations", &State::conversations), maybe("programSeen", &State::program_seen),
-    maybe("programTyped", &State::program_typed), maybe("acpSession", &State::acp_session),
-    maybe("acpLeft", &State::acp_left), maybe("programSpent", &State::program_spent),
-    maybe<TroubleCells>("trouble", &State::trouble),
-    maybe("programDeaths", &State::program_deaths));
+    field("conversations", &State::conversations), maybe("programSeen", &State::agent_seen),
+    maybe("programTyped", &State::agent_typed), maybe("acpSession", &State::acp_session),
+    maybe("acpLeft", &State::acp_left), maybe("programSpent", &State::agent_spent),
+    maybe<TroubleCells>("trouble", &State::trouble), maybe("programDeaths", &State::agent_deaths));
 
 namespace {
 
@@ -363,10 +362,10 @@ void restore_turn(State& state, OpenTurn const& turn) {
         add_effect(state,
                    {{turn.request->since, 0},
                     AskModel{turn.no, turn.step, turn.request->attempt, turn.request->view_seq,
-                             turn.failures, turn.terms.program.has_value(), turn.trace}});
-        for (PermissionAnswer const& verdict : turn.program.permissions) {
-            if (verdict.attempt == turn.request->attempt)
-                add_effect(state, session::effect_of(verdict));
+                             turn.failures, turn.terms.on_restart.has_value(), turn.trace}});
+        for (PermissionAnswer const& answer : turn.external.permissions) {
+            if (answer.attempt == turn.request->attempt)
+                add_effect(state, session::effect_of(answer));
         }
     }
     if (turn.retry) set_timer(state, 0, TimerKind::model_retry, turn.retry->at);

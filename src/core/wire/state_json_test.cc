@@ -125,7 +125,7 @@ TEST(StateJson, Snapshot_HasUncheckedAndUnnotifiedTurns) {
 
 TEST(StateJson, Snapshot_HasAnExternalAgentDuringATurn) {
     Given given;
-    given.terms.program = OnRestart::ask;
+    given.terms.on_restart = OnRestart::ask;
     (void)given.create();
     (void)given.prompt("please");
     (void)given.when(AgentAttach{1, 1, 1, "s0", "new", "fake 1"});
@@ -142,8 +142,8 @@ TEST(StateJson, Snapshot_HasAnExternalAgentDuringATurn) {
     (void)given.when(ask);
     expect_same_after_a_round_trip(given);
     (void)given.submit(given.pending(1), decision(true));
-    ASSERT_EQ(given.turn().program.permissions.size(), 1U);
-    ASSERT_TRUE(given.turn().program.permissions[0].shown);
+    ASSERT_EQ(given.turn().external.permissions.size(), 1U);
+    ASSERT_TRUE(given.turn().external.permissions[0].shown);
     expect_same_after_a_round_trip(given);
     (void)given.when(AgentFailure{1, 1, 1, {"agent_crashed", "gone"}, AgentFailure::How::died});
     ASSERT_EQ(given.state.lifecycle, Lifecycle::paused);

@@ -57,7 +57,7 @@ void Tokens::add(port::TokenRow row) {
 
 namespace {
 
-std::string program_name(SessionId const& session) { return "program of " + session.text(); }
+std::string agent_token_name(SessionId const& session) { return "program of " + session.text(); }
 
 }  // namespace
 
@@ -73,11 +73,11 @@ void Tokens::replace_stored(std::vector<port::TokenRow> const& rows) {
         if (!secret_of_.contains(row.id)) add(row);
 }
 
-void Tokens::remove_program(SessionId const& session) { remove(program_name(session)); }
+void Tokens::remove_agent_token(SessionId const& session) { remove(agent_token_name(session)); }
 
-void Tokens::add_program(SessionId session, std::string_view secret) {
+void Tokens::add_agent_token(SessionId session, std::string_view secret) {
     Principal made;
-    std::string const name = program_name(session);
+    std::string const name = agent_token_name(session);
     made.row = {.id = name, .kind = "token", .name = name, .role = "operate"};
     made.row.agents = {"*"};  // it is itself a program of the server's user
     made.row.secret = sha256(secret);

@@ -62,8 +62,8 @@ public:
     void replace_stored(std::vector<port::TokenRow> const& rows);
     // Adds the token of a session's external agent and removes the session's earlier one. It ends
     // with this process.
-    void add_program(SessionId session, std::string_view secret);
-    void remove_program(SessionId const& session);
+    void add_agent_token(SessionId session, std::string_view secret);
+    void remove_agent_token(SessionId const& session);
     // Notes who made a link. Does nothing if it is unknown.
     void note_maker(std::string const& id, std::string name);
     void remove(std::string const& id);  // holders of the pointer see that it is revoked

@@ -143,9 +143,9 @@ TEST_F(TokensTest, Rate_CountsByKeyAndSecondInBoundedMemory) {
     EXPECT_TRUE(rate.take("a")) << "and those before it keep theirs";
 }
 
-TEST_F(TokensTest, TokensOfPrograms_AreNotListed) {
+TEST_F(TokensTest, TokensOfExternalAgents_AreNotListed) {
     tokens.add(row("tok_a", "s3cret"));
-    tokens.add_program(SessionId::make(7, {}), "program secret");
+    tokens.add_agent_token(SessionId::make(7, {}), "program secret");
     EXPECT_TRUE(tokens.find("token", "program secret"));
     ASSERT_EQ(tokens.all().size(), 1U);
     EXPECT_EQ(tokens.all().front()->row.id, "tok_a");

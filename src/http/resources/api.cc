@@ -222,7 +222,7 @@ bool Api::awaited() const {
 
 // When a process has left, every other process offers the deliveries that it had kept for calls not
 // yet paused; the one that has the call takes them.
-void Api::on_heartbeat(port::Beat const& beat, Epoch self) {
+void Api::on_heartbeat(port::HeartbeatReply const& beat, Epoch self) {
     shared_access_->on_heartbeat(beat.access);
     auto const before = std::exchange(others_, beat.nodes);
     std::erase_if(others_, [&](port::NodeRow const& row) {

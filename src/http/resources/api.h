@@ -97,7 +97,7 @@ struct Services {
     // The token, link or cookie with this digest in a store that several processes use. Blocks.
     // Empty: no other process makes any.
     std::function<Result<std::optional<port::TokenRow>>(Sha256 const&)> find_token = {};
-    // The indexes beside the store. Empty: there are none.
+    // The indexes outside of the store. Empty: there are none.
     std::function<std::vector<port::IndexStatus>()> indexes = {};
     port::Database* database = nullptr;        // below the store; null: there is no server
     port::AuditEnds* audit_ends = nullptr;     // of the store; null: it loses no lines
@@ -184,7 +184,7 @@ public:
     // Handles a message of another process that uses the store.
     void on_signal(Epoch from, std::string_view text);
     // Handles the store's reply to a heartbeat of this process, whose epoch is `self`.
-    void on_heartbeat(port::Beat const& beat, Epoch self);
+    void on_heartbeat(port::HeartbeatReply const& beat, Epoch self);
     // The other processes that use the store, at the newest heartbeat.
     [[nodiscard]] std::vector<port::NodeRow> const& others() const { return others_; }
     // The format of a shared store at the newest heartbeat, and the newest format that this process

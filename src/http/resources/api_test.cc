@@ -364,7 +364,7 @@ TEST_F(PagesTest, AppendedElsewhere_WaitingListIsAnswered) {
     loop.run();
     EXPECT_TRUE(api.awaited());
     std::string const open = waiting_call();
-    EXPECT_LT(replies.size(), answered) << "this process has not heard of it";
+    EXPECT_LT(replies.size(), answered) << "this process was not notified";
     auto const page = journal.store->feed(port::Projects::all(), 0, 1'000'000).value();
     for (port::FeedRow const& row : page.rows) api.appended_elsewhere(row);
     loop.run();
@@ -386,7 +386,7 @@ TEST_F(PagesTest, AppendsWereMissed_WaitingListIsAnswered) {
     loop.run();
     EXPECT_TRUE(api.awaited());
     std::string const open = waiting_call();
-    EXPECT_LT(replies.size(), answered) << "this process has not heard of it";
+    EXPECT_LT(replies.size(), answered) << "this process was not notified";
     api.missed_appends();
     loop.run();
     ASSERT_EQ(replies.size(), answered);

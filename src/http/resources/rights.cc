@@ -126,7 +126,7 @@ void check_sessions(std::shared_ptr<Sessions> const& s) {
         });
 }
 
-void with_rights_of_program(ExchangePtr const& x, Right right, port::Fn<void()> go) {
+void with_rights_of_agent(ExchangePtr const& x, Right right, port::Fn<void()> go) {
     if (right.names == Names::id) {
         Named const named = named_by(*x, right.names);
         bool const own = named.sessions == std::vector{*x->principal->session};
@@ -165,7 +165,7 @@ std::optional<Error> refuse_role(Principal const* principal, Right right) {
     if (right.role == Role::anyone) return std::nullopt;
     if (!principal) return Error{Code::unauthenticated, "Send a token."};
     if (principal->session) {
-        if (right.program) return std::nullopt;
+        if (right.external) return std::nullopt;
         return needs(right.role,
                      "A session's program makes calls, starts tasks and sends mail for its "
                      "session, and nothing else.");
@@ -179,7 +179,7 @@ std::optional<Error> refuse_role(Principal const* principal, Right right) {
 void with_rights(Api& api, ExchangePtr const& x, Right right, port::Fn<void()> go) {
     if (right.role == Role::anyone || x->capability) return go();
     if (auto const error = refuse_role(x->principal.get(), right)) return x->fail(*error);
-    if (x->principal->session) return with_rights_of_program(x, right, std::move(go));
+    if (x->principal->session) return with_rights_of_agent(x, right, std::move(go));
     bool const works = right.works && !x->principal->may_start_all();
     bool const unbound = x->principal->for_all_projects() && !works;
     bool const about_none = right.names == Names::nothing || right.names == Names::server;

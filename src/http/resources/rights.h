@@ -35,7 +35,7 @@ enum class Names : std::uint8_t {
 struct Right {
     Role role = Role::admin;
     Names names = Names::server;
-    bool program = false;  // the external agent of a session may, for that session
+    bool external = false;  // the external agent of a session may, for that session
     // The request gives the session's agent work; the token must be allowed to start that agent.
     bool works = false;
 };

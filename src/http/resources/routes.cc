@@ -35,12 +35,12 @@ constexpr Right operate_list{Role::operate, Names::list};
 constexpr Right operate_server{Role::operate, Names::server};
 constexpr Right operate_project{Role::operate, Names::project};
 constexpr Right operate_project_session{Role::operate, Names::project_session};
-constexpr Right program_id{Role::operate, Names::id, true};
-constexpr Right program_work{Role::operate, Names::id, true, true};
-constexpr Right program_list{Role::operate, Names::list, true};
-constexpr Right program_read{Role::read, Names::id, true};
-constexpr Right program_read_list{Role::read, Names::list, true};
-constexpr Right program_read_nothing{Role::read, Names::nothing, true};
+constexpr Right agent_id{Role::operate, Names::id, true};
+constexpr Right agent_work{Role::operate, Names::id, true, true};
+constexpr Right agent_list{Role::operate, Names::list, true};
+constexpr Right agent_read{Role::read, Names::id, true};
+constexpr Right agent_read_list{Role::read, Names::list, true};
+constexpr Right agent_read_nothing{Role::read, Names::nothing, true};
 constexpr Right work_id{Role::operate, Names::id, false, true};
 constexpr Right work_project_session{Role::operate, Names::project_session, false, true};
 constexpr Right read_id{Role::read, Names::id};
@@ -101,7 +101,7 @@ std::vector<Route> session_routes() {
          "alias q state agentID counts limit cursor",
          read_project},
         {"POST", {"api", "projects", "{}", "import"}, large, import_session, "", operate_project},
-        {"GET", {"api", "sessions", "{}"}, plain, get_session, "wait", program_read},
+        {"GET", {"api", "sessions", "{}"}, plain, get_session, "wait", agent_read},
         {"PATCH", {"api", "sessions", "{}"}, plain, patch_session, "", operate_id},
         {"DELETE", {"api", "sessions", "{}"}, plain, delete_session, "", operate_id},
         {"POST", {"api", "sessions", "{}", "prompt"}, large, post_prompt, "wait", work_id},
@@ -116,7 +116,7 @@ std::vector<Route> session_routes() {
          plain,
          list_messages,
          "limit cursor",
-         program_read},
+         agent_read},
         {"GET", {"api", "sessions", "{}", "turns"}, plain, list_turns, "limit cursor", read_id},
         {"GET",
          {"api", "sessions", "{}", "events"},
@@ -131,37 +131,37 @@ std::vector<Route> session_routes() {
 
 std::vector<Route> mail_routes() {
     return {
-        {"POST", {"api", "mail"}, plain, post_mail, "project", program_list},
+        {"POST", {"api", "mail"}, plain, post_mail, "project", agent_list},
         {"GET",
          {"api", "mail"},
          plain,
          list_mail,
          "sessionID project limit cursor",
-         program_read_list},
-        {"GET", {"api", "mail", "{}"}, plain, get_mail, "after limit", program_read},
+         agent_read_list},
+        {"GET", {"api", "mail", "{}"}, plain, get_mail, "after limit", agent_read},
         {"POST", {"api", "mail", "{}", "release"}, plain, release_mail, "", operate_id},
         {"GET",
          {"api", "sessions", "{}", "inbox"},
          plain,
          list_inbox,
          "after status limit",
-         program_read},
+         agent_read},
     };
 }
 
 // Routes for a session's tasks and its external agent.
 std::vector<Route> task_routes() {
     return {
-        {"GET", {"api", "sessions", "{}", "tasks"}, plain, list_tasks, "tree", program_read},
-        {"POST", {"api", "sessions", "{}", "report"}, plain, post_report, "", program_id},
-        {"POST", {"api", "sessions", "{}", "tasks"}, large, start_task, "", program_id},
+        {"GET", {"api", "sessions", "{}", "tasks"}, plain, list_tasks, "tree", agent_read},
+        {"POST", {"api", "sessions", "{}", "report"}, plain, post_report, "", agent_id},
+        {"POST", {"api", "sessions", "{}", "tasks"}, large, start_task, "", agent_id},
         {"POST", {"api", "sessions", "{}", "import"}, large, import_more, "", work_id},
         {"POST", {"api", "sessions", "{}", "attach"}, plain, post_attach, "", work_id},
-        {"POST", {"api", "sessions", "{}", "calls"}, large, post_call, "", program_work},
-        {"POST", {"api", "tasks", "{}", "resume"}, large, resume_task, "", program_id},
-        {"POST", {"api", "tasks", "{}", "cancel"}, plain, cancel_task, "", program_id},
-        {"GET", {"api", "tasks", "{}", "output"}, plain, get_task_output, "wait", program_read},
-        {"DELETE", {"api", "tasks", "{}"}, plain, delete_task, "", program_id},
+        {"POST", {"api", "sessions", "{}", "calls"}, large, post_call, "", agent_work},
+        {"POST", {"api", "tasks", "{}", "resume"}, large, resume_task, "", agent_id},
+        {"POST", {"api", "tasks", "{}", "cancel"}, plain, cancel_task, "", agent_id},
+        {"GET", {"api", "tasks", "{}", "output"}, plain, get_task_output, "wait", agent_read},
+        {"DELETE", {"api", "tasks", "{}"}, plain, delete_task, "", agent_id},
     };
 }
 
@@ -215,9 +215,9 @@ std::vector<Route> manager_routes() {
 
 std::vector<Route> mcp_routes() {
     return {
-        {"POST", {"mcp"}, large, post_mcp, "session project", program_read_nothing},
-        {"GET", {"mcp"}, plain, get_mcp, "session project", program_read_nothing},
-        {"DELETE", {"mcp"}, plain, delete_mcp, "session project", program_read_nothing},
+        {"POST", {"mcp"}, large, post_mcp, "session project", agent_read_nothing},
+        {"GET", {"mcp"}, plain, get_mcp, "session project", agent_read_nothing},
+        {"DELETE", {"mcp"}, plain, delete_mcp, "session project", agent_read_nothing},
         {"GET", {".well-known", "oauth-protected-resource"}, plain, get_mcp_metadata, "", anyone},
         {"GET",
          {".well-known", "oauth-protected-resource", "mcp"},
@@ -246,8 +246,8 @@ std::vector<Route> server_routes() {
          operate_list},
         {"POST", {"api", "deliveries", "{}", "retry"}, plain, retry_delivery, "", operate_id},
         {"DELETE", {"api", "deliveries", "{}"}, plain, delete_delivery, "", operate_id},
-        {"GET", {"api", "agents"}, plain, get_agents, "", program_read_nothing},
-        {"GET", {"api", "tools"}, plain, get_tools, "", program_read_nothing},
+        {"GET", {"api", "agents"}, plain, get_agents, "", agent_read_nothing},
+        {"GET", {"api", "tools"}, plain, get_tools, "", agent_read_nothing},
         {"GET", {"api", "explain", "{}"}, plain, get_explain, "", read_id},
         {"GET", {"api", "doctor"}, plain, get_doctor, "calls cursor", admin_server},
         {"POST", {"api", "doctor", "repair"}, plain, post_repair, "", admin_server},

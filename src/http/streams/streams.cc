@@ -16,7 +16,8 @@ namespace {
 Writing writing_of(State const& state) {
     constexpr auto all = std::numeric_limits<std::uint32_t>::max();
     if (state.turn)
-        return {state.turn->no, state.turn->step, state.turn->attempt, state.turn->program.updates};
+        return {state.turn->no, state.turn->step, state.turn->attempt,
+                state.turn->external.updates};
     return {state.last_turn ? state.last_turn->no : 0, all, all, all};
 }
 

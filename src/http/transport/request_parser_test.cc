@@ -29,7 +29,7 @@ std::optional<Code> feed_all(RequestParser& parser, std::string_view bytes, std:
     return std::nullopt;
 }
 
-std::optional<Code> verdict(std::string_view bytes) {
+std::optional<Code> error_of(std::string_view bytes) {
     RequestParser whole(32 * 1024);
     auto const at_once = feed_all(whole, bytes, bytes.size());
     RequestParser dripped(32 * 1024);
@@ -124,7 +124,7 @@ TEST(RequestParser, AmbiguousRequest_IsRefused) {
         with("no colon\r\n"),
         with("Expect: wonders\r\n"),
     };
-    for (auto const& bytes : cases) EXPECT_EQ(verdict(bytes), Code::bad_value) << bytes;
+    for (auto const& bytes : cases) EXPECT_EQ(error_of(bytes), Code::bad_value) << bytes;
 }
 
 TEST(RequestParser, MalformedChunk_IsRefused) {
@@ -134,7 +134,7 @@ TEST(RequestParser, MalformedChunk_IsRefused) {
           "5 ;\r\nhello\r\n", "5 \r\nhello\r\n", "\r\nhello\r\n", "5;a=b\r\nhello\r\n",
           "5;\nx\r\nhello\r\n", "5\nhello\r\n", "5\rhello\r\n", "g\r\n", "5\r\nhelloXX0\r\n\r\n",
           "5\r\nhello\r\n\r\n", "0;x\r\n\r\n"}) {
-        EXPECT_EQ(verdict(chunked(body)), Code::bad_value) << body;
+        EXPECT_EQ(error_of(chunked(body)), Code::bad_value) << body;
     }
 }
 
@@ -164,19 +164,19 @@ TEST(RequestParser, BadRequestLineOrTarget_IsRefused) {
                                    "CONNECT h:80 HTTP/1.1",
                                    "G(T /a HTTP/1.1",
                                    "GET a HTTP/1.1"}) {
-        EXPECT_EQ(verdict(line + "\r\nHost: h\r\n\r\n"), Code::bad_value) << line;
+        EXPECT_EQ(error_of(line + "\r\nHost: h\r\n\r\n"), Code::bad_value) << line;
     }
 }
 
 TEST(RequestParser, Host_MustBeOneAndWellFormed) {
-    EXPECT_EQ(verdict("GET /a HTTP/1.1\r\n\r\n"), Code::bad_value);
-    EXPECT_EQ(verdict("GET /a HTTP/1.0\r\n\r\n"), std::nullopt);
+    EXPECT_EQ(error_of("GET /a HTTP/1.1\r\n\r\n"), Code::bad_value);
+    EXPECT_EQ(error_of("GET /a HTTP/1.0\r\n\r\n"), std::nullopt);
     for (std::string const host : {"", "a b", "a/b", "user@h", "h,i", "h?", "a%2eb"}) {
-        EXPECT_EQ(verdict("GET /a HTTP/1.1\r\nHost: " + host + "\r\n\r\n"), Code::bad_value)
+        EXPECT_EQ(error_of("GET /a HTTP/1.1\r\nHost: " + host + "\r\n\r\n"), Code::bad_value)
             << host;
     }
     for (std::string const host : {"localhost:3676", "[::1]:3676", "a-b.example_c"}) {
-        EXPECT_EQ(verdict("GET /a HTTP/1.1\r\nHost: " + host + "\r\n\r\n"), std::nullopt) << host;
+        EXPECT_EQ(error_of("GET /a HTTP/1.1\r\nHost: " + host + "\r\n\r\n"), std::nullopt) << host;
     }
 }
 
@@ -211,7 +211,7 @@ TEST(RequestParser, EmptyLineBefore_IsSkipped) {
     RequestParser parser(32 * 1024);
     EXPECT_EQ(feed_all(parser, "\r\nGET /a HTTP/1.1\r\nHost: h\r\n\r\n", 500), std::nullopt);
     EXPECT_EQ(parser.stage(), Stage::complete);
-    EXPECT_EQ(verdict("\r\nGET /a HTTP/1.1\r\nHost: h\r\n\r\n"), std::nullopt);
+    EXPECT_EQ(error_of("\r\nGET /a HTTP/1.1\r\nHost: h\r\n\r\n"), std::nullopt);
 }
 
 TEST(RequestParser, HeadsAndTrailers_AreLimited) {
@@ -226,10 +226,10 @@ TEST(RequestParser, HeadsAndTrailers_AreLimited) {
 }
 
 TEST(RequestParser, BodyTooLarge_IsRefusedAsSoonAsKnown) {
-    EXPECT_EQ(verdict(with("Content-Length: 1001\r\n")), Code::too_large);
-    EXPECT_EQ(verdict(with("Content-Length: 1000\r\n")), std::nullopt);
-    EXPECT_EQ(verdict(chunked("3e9\r\n")), Code::too_large);
-    EXPECT_EQ(verdict(chunked("ffffffffffffffff\r\n")), Code::too_large);
+    EXPECT_EQ(error_of(with("Content-Length: 1001\r\n")), Code::too_large);
+    EXPECT_EQ(error_of(with("Content-Length: 1000\r\n")), std::nullopt);
+    EXPECT_EQ(error_of(chunked("3e9\r\n")), Code::too_large);
+    EXPECT_EQ(error_of(chunked("ffffffffffffffff\r\n")), Code::too_large);
 }
 
 TEST(RequestParser, KeepAlive_FollowsVersionAndHeaders) {

@@ -33,7 +33,7 @@ Result<std::string> chunk(std::filesystem::path const& directory, Sha256 const& 
     return *std::move(content);
 }
 
-// Gives `use` the content of each chunk. internal: the file is not as the manifest says.
+// Gives `use` the content of each chunk. internal: the file differs from the manifest.
 Result<void> read_chunks(std::filesystem::path const& directory, FileEntry const& file,
                          Sealing const& sealing, Stopped const& stopped,
                          std::function<Result<void>(std::string_view)> const& use) {
@@ -49,7 +49,7 @@ Result<void> read_chunks(std::filesystem::path const& directory, FileEntry const
         if (auto used = use(*content); !used) return used;
     }
     if (bytes == file.bytes && (!whole || whole->finish() == *file.digest)) return {};
-    return fail(Code::internal, file.name + " is not as the manifest says");
+    return fail(Code::internal, file.name + " differs from the manifest");
 }
 
 Result<void> write_entry(std::filesystem::path const& directory, FileEntry const& entry,

@@ -45,7 +45,7 @@ struct Server {
     std::string metrics_listen = {};  // HOST:PORT where GET /metrics needs no token; empty: none
     // host[:port] to which webhooks may be sent besides public addresses by https.
     std::vector<std::string> webhook_hosts = {};
-    // Whom push services may ask: "mailto:ops@example.org" or an https URL; empty: public_url.
+    // Contact for push services: "mailto:ops@example.org" or an https URL; empty: public_url.
     std::string push_contact = {};
     std::optional<bool> demo = {};  // nullopt: only while no agent is configured
     // Reminders for people who do not answer; nullopt: none unless a gate sets them.
@@ -190,7 +190,7 @@ struct Agent {
     session::Join join = {};
     std::uint32_t tool_concurrency = 8;
     std::uint32_t step_limit = 50;
-    ExternalAgent program = {};
+    ExternalAgent external = {};
     std::uint32_t line = 0;  // of its heading
     friend bool operator==(Agent const&, Agent const&) = default;
 };

@@ -146,7 +146,7 @@ Json read_options(Section const& section) {
     return to_json(*node).value_or(Json());
 }
 
-void finish_program(Section const& section, ExternalAgent& out) {
+void finish_external_agent(Section const& section, ExternalAgent& out) {
     out.options = read_options(section);
     for (std::string& root : out.roots) {
         root = root_of(section.reading(), std::move(root));
@@ -164,7 +164,7 @@ void finish_program(Section const& section, ExternalAgent& out) {
 }  // namespace
 
 void finish(Section const& section, Agent& out) {
-    if (section.kind() == "acp") return finish_program(section, out.program);
+    if (section.kind() == "acp") return finish_external_agent(section, out.external);
     section.require("model", "name a [[model]], or an external agent with acp");
 }
 
@@ -195,7 +195,7 @@ void finish_oauth(Section const& section, Mcp const& out) {
                      (!out.client_id.empty() && !out.client_id.starts_with("https://"));
     if (own) {
         section.require("issuer", "write the address of the authorization server");
-        section.require("client_id", "write the name that it knows this client by");
+        section.require("client_id", "write the client identifier that the provider has issued");
     }
     if (!out.sign_in)
         section.require("client_secret_env", "write the name of the variable with the secret");

@@ -29,9 +29,8 @@ constexpr Key server_rows[] = {
         "trusted_proxies", network,
         "Addresses and networks (\"10.0.0.0/8\") whose X-Forwarded-For and -Proto are trusted.")
         .at_restart(),
-    text<&Server::tls_cert>(
-        "tls_cert", some_text,
-        "PEM file of the certificate with its chain; the server then speaks TLS.")
+    text<&Server::tls_cert>("tls_cert", some_text,
+                            "PEM file of the certificate with its chain; the server then uses TLS.")
         .like("server.pem")
         .at_restart(),
     text<&Server::tls_key>("tls_key", some_text,
@@ -102,7 +101,7 @@ constexpr Key project_rows[] = {
 constexpr Key model_rows[] = {
     text<&Model::id>("id", id, "Name of the model in [[agent]].").needed(),
     word<&Model::kind>("kind", "scripted, openai-chat, openai-responses, anthropic, gemini, ollama",
-                       "The protocol that the provider speaks.")
+                       "The protocol of the provider.")
         .needed(),
     text<&Model::model>("model", some_text.sized(1, 256), "The provider's name for the model.")
         .like("gpt-4.1-mini"),
@@ -155,7 +154,7 @@ constexpr Key agent_rows[] = {
 constexpr Key agent_model_rows[] = {
     text<&Agent::model>("model", id, "The id of a [[model]].").like("main"),
     text<&Agent::instructions>("instructions", prose, "First text that the model reads.")
-        .like("Deploy what you are asked to, and say what came of it."),
+        .like("Deploy what is requested, and report the outcome."),
     mixed<&Agent::join>("join",
                         "When the model is asked again: all, each, any or { quorum = 2 } of a "
                         "step's calls settled."),
@@ -165,49 +164,49 @@ constexpr Key agent_model_rows[] = {
 };
 
 constexpr Key agent_acp_rows[] = {
-    texts<&Agent::program, &ExternalAgent::command>(
+    texts<&Agent::external, &ExternalAgent::command>(
         "acp", any_text,
         "An external agent instead of a model: its program and arguments; or opencode, claude, "
         "gemini.")
         .shown_as("")
         .like(R"(["opencode", "acp"])"),
-    texts<&Agent::program, &ExternalAgent::roots>(
+    texts<&Agent::external, &ExternalAgent::roots>(
         "roots", some_text,
         "Folders in which its sessions may work; default: the folder of this file.")
         .shown_as("")
         .like(R"(["~/src"])"),
-    texts<&Agent::program, &ExternalAgent::env_allow>("env_allow", variables,
-                                                      "Environment variables that it gets.")
+    texts<&Agent::external, &ExternalAgent::env_allow>("env_allow", variables,
+                                                       "Environment variables that it gets.")
         .like(R"(["OPENAI_API_KEY"])"),
-    word<&Agent::program, &ExternalAgent::on_restart>(
+    word<&Agent::external, &ExternalAgent::on_restart>(
         "on_restart", "resume, ask",
         "After it ended during a turn: start it again, or ask a person."),
-    text<&Agent::program, &ExternalAgent::auth_method>(
+    text<&Agent::external, &ExternalAgent::auth_method>(
         "auth_method", some_text.sized(1, 128),
         "The login method that it uses; it must not need a person.")
         .like("api-key"),
-    text<&Agent::program, &ExternalAgent::mode>("session_mode", some_text.sized(1, 128),
-                                                "The mode of its sessions (ACP).")
+    text<&Agent::external, &ExternalAgent::mode>("session_mode", some_text.sized(1, 128),
+                                                 "The mode of its sessions (ACP).")
         .like("plan"),
     table("session_options", "Options of its sessions (ACP): name = \"text\" or true.")
         .like(R"({ model = "sonnet" })"),
-    word<&Agent::program, &ExternalAgent::files>(
+    word<&Agent::external, &ExternalAgent::files>(
         "files", "none, read, write",
         "Operations on text files in its session's folder that it may request from Dormouse."),
-    flag<&Agent::program, &ExternalAgent::terminals>(
+    flag<&Agent::external, &ExternalAgent::terminals>(
         "terminals", "Allows it to ask Dormouse to run commands in its session's folder."),
-    word<&Agent::program, &ExternalAgent::sandbox>(
+    word<&Agent::external, &ExternalAgent::sandbox>(
         "sandbox", "none, bwrap",
         "With bwrap it can write only in its session's folder and its own state."),
-    text<&Agent::program, &ExternalAgent::run_as>(
+    text<&Agent::external, &ExternalAgent::run_as>(
         "run_as", id.sized(1, 32), "The user that it runs as; for a server that runs as root.")
         .like("agents"),
-    flag<&Agent::program, &ExternalAgent::shared_folder>(
+    flag<&Agent::external, &ExternalAgent::shared_folder>(
         "shared_folder",
         "The files of its sessions are on all machines: several servers may share the database."),
-    duration<&Agent::program, &ExternalAgent::idle_stop>(
+    duration<&Agent::external, &ExternalAgent::idle_stop>(
         "idle_stop", {second, day}, "Idle time of its session after which it is stopped."),
-    number<&Agent::program, &ExternalAgent::history_tokens>(
+    number<&Agent::external, &ExternalAgent::history_tokens>(
         "history_tokens", {100, many}, "Tokens of history that it gets after it lost its own."),
 };
 
@@ -256,9 +255,9 @@ constexpr Key tool_command_rows[] = {
 };
 
 constexpr Key tool_more_rows[] = {
-    word<&Tool::http, &HttpTool::later>(
-        "later", "202, 2xx, never",
-        "Which answers mean that the result comes later; for a command: never, or if it says so.")
+    word<&Tool::http, &HttpTool::later>("later", "202, 2xx, never",
+                                        "Which answers mean that the result comes later; for a "
+                                        "command: never, or if it reports so.")
         .like("2xx"),
     word<&Tool::crash>("crash", "retry, ask, never",
                        "After a crash during a run: run again, ask a person, or do not run again."),

@@ -83,7 +83,7 @@ Names resolve(Section const& section, Names const& patterns, Names const& tools,
         }
         if (pattern.starts_with("acp:")) {
             section.report("tools",
-                           "names " + shown(pattern) + ": tools of ACP programs are their own",
+                           "names " + shown(pattern) + ": an external agent has only its own tools",
                            "name it in a [[gate]], which holds for their permissions");
             continue;
         }
@@ -156,7 +156,7 @@ void relate(Server const& server, Parts& parts, Environment const& environment) 
                            suggestion(agent.model, models, "[[model]] with that id"));
         }
         agent.tools = resolve(section, agent.tools, tools, servers);
-        if (agent.program.shares_a_user() && parts.projects.size() > 1) {
+        if (agent.external.shares_a_user() && parts.projects.size() > 1) {
             section.report("acp",
                            "has no sandbox and can read every project's sessions, and there are " +
                                std::to_string(parts.projects.size()) + " projects",

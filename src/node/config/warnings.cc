@@ -49,7 +49,7 @@ void warn_of_unpriced(Config const& config, Budget const& budget, std::vector<Pr
     for (Agent const& agent : config.agents) {
         bool const concerns = budget.agents.empty() ||
                               std::ranges::find(budget.agents, agent.id) != budget.agents.end();
-        if (!concerns || !agent.program.command.empty()) continue;
+        if (!concerns || !agent.external.command.empty()) continue;
         std::string const why = uncounted(config, budget, agent);
         if (why.empty()) continue;
         out.push_back({budget.line, "[[budget]]: cost does not limit the agent " + agent.id +
@@ -77,7 +77,7 @@ std::vector<Problem> warnings(Config const& config) {
                                             ": none of its secrets_env is set, so it answers 404"});
     }
     for (Agent const& agent : config.agents) {
-        if (agent.program.is_unconfined())
+        if (agent.external.is_unconfined())
             out.push_back({agent.line, "[[agent]] " + agent.id + ": " + no_sandbox_text(config)});
     }
     for (Budget const& budget : config.budgets) {

@@ -13,7 +13,7 @@
 namespace dormouse::io {
 namespace {
 
-TEST(AsioLoop, Posts_RunInOrder) {
+TEST(AsioLoop, PostedWork_RunInOrder) {
     AsioLoop loop;
     std::vector<int> seen;
     for (int i = 0; i < 1'000; ++i) loop.post([&seen, i] { seen.push_back(i); });

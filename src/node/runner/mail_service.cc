@@ -15,13 +15,13 @@ using Status = port::MailDelivery::Status;
 
 struct MailService::Sending {
     SessionId from;
-    port::MailPosted posted;
+    port::MailSubmission submitted;
     std::vector<std::size_t> places;  // index in `deliveries` by the number of the message
     // Outcomes that came before the sender's own answer, by event and number of the message.
     std::map<Seq, std::map<std::uint32_t, std::pair<Status, std::string>>> reported;
     std::size_t open = 0;
     Duration wait{};
-    port::Fn<void(Result<port::MailPosted>)> done;
+    port::Fn<void(Result<port::MailSubmission>)> done;
 };
 
 namespace {
@@ -170,7 +170,7 @@ void MailService::resolve(std::string const& project, std::vector<std::string> c
 }
 
 void MailService::send(SessionId from, port::MailDraft draft, port::MailSender sender,
-                       Duration wait, port::Fn<void(Result<port::MailPosted>)> done) {
+                       Duration wait, port::Fn<void(Result<port::MailSubmission>)> done) {
     CHECK(done);
     auto address = [this, from, draft = std::move(draft), sender = std::move(sender), wait,
                     done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
@@ -203,12 +203,12 @@ void MailService::send_to(Ptr const& sending, Names names, port::MailDraft draft
         port::MailDelivery delivery{one.name, std::nullopt, Status::failed, why_no_target(one)};
         if (one.target) {
             delivery = {one.name, one.target->session, Status::queued, ""};
-            sending->places.push_back(sending->posted.deliveries.size());
+            sending->places.push_back(sending->submitted.deliveries.size());
             command.to.push_back(std::move(*one.target));
         }
-        sending->posted.deliveries.push_back(std::move(delivery));
+        sending->submitted.deliveries.push_back(std::move(delivery));
     }
-    if (command.to.empty()) return sending->done(std::move(sending->posted));
+    if (command.to.empty()) return sending->done(std::move(sending->submitted));
     sending->open = command.to.size();
     sending_.push_back(sending);
     runner_.command(
@@ -221,17 +221,17 @@ void MailService::sent(Ptr const& sending, Result<Answer> answer) {
         sending_.remove(sending);
         return sending->done(std::unexpected(std::move(answer.error())));
     }
-    CHECK(sending->posted.id.seq == 0);
-    sending->posted.id = {sending->from, answer->seq};
+    CHECK(sending->submitted.id.seq == 0);
+    sending->submitted.id = {sending->from, answer->seq};
     if (answer->outcome == Answer::Outcome::duplicate) {
-        sending->posted.duplicate = true;
+        sending->submitted.duplicate = true;
         sending_.remove(sending);
         return recall(sending, answer->seq);
     }
     auto early = std::move(sending->reported);
     for (auto const& [n, delivery] : early[answer->seq]) {
         if (n >= sending->places.size()) continue;
-        port::MailDelivery& known = sending->posted.deliveries[sending->places[n]];
+        port::MailDelivery& known = sending->submitted.deliveries[sending->places[n]];
         std::tie(known.status, known.why) = delivery;
         CHECK(sending->open > 0);
         --sending->open;
@@ -245,7 +245,7 @@ void MailService::sent(Ptr const& sending, Result<Answer> answer) {
 void MailService::recall(Ptr const& sending, Seq seq) {
     auto compare = [this, sending, seq](Result<Runner::Read> const& read) {
         if (!read) return sending->done(std::unexpected(read.error()));
-        auto& deliveries = sending->posted.deliveries;
+        auto& deliveries = sending->submitted.deliveries;
         deliveries.clear();
         for (wire::RecordPtr const& record : read->records) {
             if (auto const* mail = std::get_if<MailSent>(&record->event.body);
@@ -266,7 +266,7 @@ void MailService::recall(Ptr const& sending, Seq seq) {
                             port::OutboxStore& store) -> Result<std::vector<bool>> {
             std::vector<bool> waits;
             for (std::uint32_t n = 0; n < count; ++n) {
-                auto row = store.post({from, seq, n});
+                auto row = store.outbox_message({from, seq, n});
                 if (!row) return std::unexpected(std::move(row.error()));
                 waits.push_back(row->has_value());
             }
@@ -275,9 +275,9 @@ void MailService::recall(Ptr const& sending, Seq seq) {
         port::ask(journal_, std::move(question), [sending](Result<std::vector<bool>> waits) {
             if (!waits) return sending->done(std::unexpected(std::move(waits.error())));
             for (std::size_t n = 0; n < waits->size(); ++n) {
-                if ((*waits)[n]) sending->posted.deliveries[n].status = Status::queued;
+                if ((*waits)[n]) sending->submitted.deliveries[n].status = Status::queued;
             }
-            sending->done(std::move(sending->posted));
+            sending->done(std::move(sending->submitted));
         });
     };
     runner_.read(sending->from, seq, scope_.guard(std::move(compare)));
@@ -287,12 +287,12 @@ void MailService::delivered(OutboxKey const& key, Result<Answer> const& answer) 
     auto const all = sending_;
     for (Ptr const& sending : all) {
         if (sending->from != key.from) continue;
-        if (sending->posted.id.seq == 0) {
+        if (sending->submitted.id.seq == 0) {
             sending->reported[key.seq][key.n] = delivery_status_of(answer);
             continue;
         }
-        if (sending->posted.id.seq != key.seq || key.n >= sending->places.size()) continue;
-        port::MailDelivery& delivery = sending->posted.deliveries[sending->places[key.n]];
+        if (sending->submitted.id.seq != key.seq || key.n >= sending->places.size()) continue;
+        port::MailDelivery& delivery = sending->submitted.deliveries[sending->places[key.n]];
         if (delivery.status != Status::queued) continue;
         std::tie(delivery.status, delivery.why) = delivery_status_of(answer);
         CHECK(sending->open > 0);
@@ -303,7 +303,7 @@ void MailService::delivered(OutboxKey const& key, Result<Answer> const& answer) 
 void MailService::finish(Ptr const& sending) {
     if (!sending->done) return;
     sending_.remove(sending);
-    std::exchange(sending->done, {})(std::move(sending->posted));
+    std::exchange(sending->done, {})(std::move(sending->submitted));
 }
 
 namespace {

@@ -24,7 +24,7 @@ public:
     MailService(port::Loop& loop, port::Journal& journal, Runner& runner);
 
     void send(SessionId from, port::MailDraft draft, port::MailSender sender, Duration wait,
-              port::Fn<void(Result<port::MailPosted>)> done) override;
+              port::Fn<void(Result<port::MailSubmission>)> done) override;
 
     // The result of a person's mail for one receiver.
     struct Handed {

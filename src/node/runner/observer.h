@@ -14,7 +14,7 @@ public:
     // An append of a session became durable.
     virtual void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) = 0;
     // Outbox messages to receivers that are not sessions became durable and can be sent.
-    virtual void posted() = 0;
+    virtual void outbox_added() = 0;
     // The outcome of a message between sessions, as far as this process knows it.
     virtual void delivered(session::OutboxKey const& key,
                            Result<session::Answer> const& answer) = 0;

@@ -1,7 +1,7 @@
 #include "runner/runner.h"
 
 #include "base/trace.h"
-#include "runner/repair/bury.h"
+#include "runner/repair/delete_unreadable.h"
 #include "runner/repair/unreadable.h"
 #include "wire/admit.h"
 
@@ -93,12 +93,13 @@ void Runner::command(SessionId session, Command::Body body, Asker asker, Reply r
                  reply = std::move(reply)](Result<Answer> answer) mutable {
             // An unreadable session can still be deleted.
             if (answer || !is_unreadable(answer.error()) || !alive) return reply(std::move(answer));
-            bury({services_.journal, writer_, services_.nodes.epoch(), now()}, session,
-                 std::move(by),
-                 [this, alive, session, reply = std::move(reply)](Result<Answer> buried) mutable {
-                     if (buried && alive) outbox_.retry(session);
-                     reply(std::move(buried));
-                 });
+            delete_unreadable(
+                {services_.journal, writer_, services_.nodes.epoch(), now()}, session,
+                std::move(by),
+                [this, alive, session, reply = std::move(reply)](Result<Answer> buried) mutable {
+                    if (buried && alive) outbox_.retry(session);
+                    reply(std::move(buried));
+                });
         };
     enter(session, make(std::move(body), std::move(asker)), std::move(reply));
 }
@@ -149,13 +150,13 @@ void Runner::refuse(SessionId session, Error error, Reply reply) {
     if (known != lanes_.end() && known->second->may_sleep()) rested(session);
 }
 
-void Runner::posted(std::vector<port::OutboxRow> posts) {
+void Runner::outbox_added(std::vector<port::OutboxRow> rows) {
     auto const others = std::ranges::stable_partition(
-        posts, [](port::OutboxRow const& post) { return post.kind == "session"; });
+        rows, [](port::OutboxRow const& message) { return message.kind == "session"; });
     bool const outside = !others.empty();
-    posts.erase(others.begin(), others.end());
-    if (!posts.empty()) outbox_.add(std::move(posts));
-    if (outside) observer_.posted();
+    rows.erase(others.begin(), others.end());
+    if (!rows.empty()) outbox_.add(std::move(rows));
+    if (outside) observer_.outbox_added();
 }
 
 void Runner::store_failed(Error const& error) {

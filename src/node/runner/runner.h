@@ -280,7 +280,7 @@ private:
         return options_.outgoing ? options_.outgoing(state, records, changes)
                                  : std::vector<port::OutboxRow>();
     }
-    void posted(std::vector<port::OutboxRow> posts) override;
+    void outbox_added(std::vector<port::OutboxRow> rows) override;
     void rested(SessionId session) override;
     // Unloads idle lanes, longest idle first, until there are no more lanes and bytes than that.
     void release_beyond(std::size_t lanes_max, std::size_t bytes_max);

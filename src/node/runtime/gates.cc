@@ -41,11 +41,11 @@ session::PauseTerms terms_of(Ask ask) {
     return out;
 }
 
-agent::GateDecision decision_of(GateDecision verdict, agent::GateCall const& call) {
-    if (auto* deny = std::get_if<Deny>(&verdict)) return agent::Deny{std::move(deny->message)};
-    if (auto* ask = std::get_if<Ask>(&verdict)) return terms_of(std::move(*ask));
+agent::GateDecision decision_of(GateDecision decision, agent::GateCall const& call) {
+    if (auto* deny = std::get_if<Deny>(&decision)) return agent::Deny{std::move(deny->message)};
+    if (auto* ask = std::get_if<Ask>(&decision)) return terms_of(std::move(*ask));
     agent::Allow allow;
-    auto& own = std::get<Allow>(verdict);
+    auto& own = std::get<Allow>(decision);
     // Arguments that a person edited are used unless the gate replaces them.
     if (!own.input.is_null()) {
         allow.input = std::move(own.input);

@@ -191,14 +191,14 @@ TEST_F(LibraryTest, PausedSession_AcceptsOutcomes_ContinuesWhenResumed) {
 
 // A6: results from any interface, not only the typed one.
 TEST_F(LibraryTest, Validator_ChecksSubmittedResults) {
-    std::atomic<int> judged = 0;
+    std::atomic<int> validated = 0;
     settings.tools[0] =
         tool("job",
              [](Work const&) -> dormouse::Outcome<Outcome, Pending> {
                  return Pending<Outcome>{{"queued"}, {.ref = "j"}};
              },
              {.validate = [&](Outcome const& outcome) -> std::optional<std::string> {
-                 ++judged;
+                 ++validated;
                  if (outcome.status == "boom") throw std::runtime_error("no luck");
                  if (outcome.status != "live") return "status must be live";
                  return std::nullopt;
@@ -213,9 +213,9 @@ TEST_F(LibraryTest, Validator_ChecksSubmittedResults) {
     auto const batch = runtime->submit_all({{.pending = call.id, .output = output("dead")}});
     EXPECT_EQ(code_of(batch[0]), "invalid_result");
     EXPECT_TRUE(runtime->submit(call.id, output("live")));
-    int const before = judged;
+    int const before = validated;
     EXPECT_TRUE(runtime->submit(call.id, output("live"))->duplicate);
-    EXPECT_EQ(judged, before) << "a closed call is not validated again";
+    EXPECT_EQ(validated, before) << "a closed call is not validated again";
     EXPECT_TRUE(runtime->submit(call.id, output("live"))->duplicate);
 }
 

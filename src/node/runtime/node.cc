@@ -115,7 +115,8 @@ void Node::start(std::function<void()> lost) {
 void Node::start_shared() {
     shared->nodes.start(
         {[this] { runner.fenced(); }, [this] { missed_appends(); },
-         [this](port::Beat const& beat) { on_heartbeat(beat); }, [this] { runner.process_left(); },
+         [this](port::HeartbeatReply const& beat) { on_heartbeat(beat); },
+         [this] { runner.process_left(); },
          [this](std::string_view text) { shared->signals.on_message(nodes.epoch(), text); },
          [this](Time at_boot) { services.clock.follow(at_boot); }});
     shared->signals.start({[this] { shared->follower.moved(); },
@@ -130,7 +131,7 @@ void Node::start_shared() {
                             [this] { return !attached || attached->awaited(); }});
 }
 
-void Node::on_heartbeat(port::Beat const& beat) {
+void Node::on_heartbeat(port::HeartbeatReply const& beat) {
     shared->follower.on_feed_number(beat.feed);
     if (held() && !beat.held) attached ? attached->released() : release();
     if (attached) attached->on_heartbeat(beat, nodes.epoch());

@@ -53,7 +53,7 @@ public:
     // Returns true if a request or reader waits here for appends.
     [[nodiscard]] virtual bool awaited() const = 0;
     // The store's reply to a heartbeat of this process, whose epoch is `self`. Shared stores only.
-    virtual void on_heartbeat(port::Beat const& beat, Epoch self) = 0;
+    virtual void on_heartbeat(port::HeartbeatReply const& beat, Epoch self) = 0;
     // A person has released the copy that the shared store is, at another process.
     virtual void released() = 0;
     // Another process that shares the store sent this with Node::publish().
@@ -149,7 +149,7 @@ private:
     [[nodiscard]] runner::SessionNumbers::Fetch fetch_numbers();
     void start_shared();
     void collect_registries();
-    void on_heartbeat(port::Beat const& beat);
+    void on_heartbeat(port::HeartbeatReply const& beat);
     [[nodiscard]] bool has_others() const { return shared && shared->nodes.table().size() > 1; }
     void appended_elsewhere(port::FeedRow const& row);
     void missed_appends() {
@@ -164,8 +164,8 @@ private:
         if (attached) attached->appended(lane, records);
         if (has_others()) shared->signals.moved(nodes.epoch());
     }
-    void posted() override {
-        if (attached) attached->posted();
+    void outbox_added() override {
+        if (attached) attached->outbox_added();
     }
     void delivered(session::OutboxKey const& key, Result<session::Answer> const& answer) override {
         if (attached) attached->delivered(key, answer);

@@ -52,7 +52,7 @@ bool wait(Duration time, std::stop_token const& stop) {
 }
 
 std::unexpected<Error> passing() {
-    return fail(Code::overloaded, "as the script says, this attempt fails");
+    return fail(Code::overloaded, "the script makes this attempt fail");
 }
 
 Result<ModelAnswer> play(Turn turn, std::function<void(std::string)> const& say,
@@ -218,7 +218,7 @@ Result<void> Script::used_up() const {
         wrong += " no rule fitted \"" + question + "\";";
     if (wrong.empty()) return {};
     wrong.pop_back();
-    return fail(Code::wrong_state, "the script was not played as written:" + wrong);
+    return fail(Code::wrong_state, "the script was not followed:" + wrong);
 }
 
 Result<ModelAnswer> Script::answer(State& state, ModelQuestion const& question, Say const& say,

@@ -140,12 +140,12 @@ TEST_F(ScriptTest, UsedUp_NamesWhatWasNotPlayed) {
     play();
     start("hello");
     start("something else");
-    auto const verdict = own.used_up();
-    ASSERT_FALSE(verdict);
+    auto const result = own.used_up();
+    ASSERT_FALSE(result);
     for (std::string const& part : {R"(on("never") answered 0 times)", R"(when_answered("job"))",
                                     R"(no rule fitted "something else")"})
-        EXPECT_TRUE(verdict.error().detail.contains(part)) << verdict.error().detail;
-    EXPECT_FALSE(verdict.error().detail.contains(R"(on("hello"))"));
+        EXPECT_TRUE(result.error().detail.contains(part)) << result.error().detail;
+    EXPECT_FALSE(result.error().detail.contains(R"(on("hello"))"));
 }
 
 TEST_F(ScriptTest, StreamingModelFunction_ShowsItsPieces) {

@@ -46,7 +46,7 @@ Result<std::map<Epoch, port::NodeRow>> different(port::SharedStore& store,
 }
 
 // A session may continue in any process that shares its store, so all must have its agent. A
-// process that was killed leaves its row, whose counter stands still.
+// process that was killed leaves its row, whose counter no longer changes.
 Result<void> refuse_different(port::SharedStore& store, port::SharedStore::Self const& self,
                               std::optional<Time>& at_boot) {
     auto const first = different(store, self, at_boot);
@@ -197,7 +197,7 @@ Result<OpenedStore> open_store(StoreChoice const& choice) {
     if (is_database(choice.place)) return open_database(choice);
     if (split_url(choice.place))
         return fail(Code::bad_value,
-                    "There is no such store: name a directory, :memory: or "
+                    "Unknown kind of store: name a directory, :memory: or "
                     "postgres://USER@HOST:PORT/DATABASE?schema=NAME.");
     if (choice.place == ":memory:" && choice.keys)
         return fail(Code::bad_value,

@@ -68,12 +68,12 @@ session::TurnOutcome ask_before(Interceptors const& all, port::TurnRequest const
             out.refused = "the interceptor '" + name + "' no longer exists";
             return out;
         }
-        auto verdict = decision_of(*one, turn);
-        if (auto* refused = std::get_if<Refuse>(&verdict)) {
+        auto decision = decision_of(*one, turn);
+        if (auto* refused = std::get_if<Refuse>(&decision)) {
             out.refused = std::move(refused->message);
             return out;
         }
-        std::string const& added = std::get<Proceed>(verdict).context;
+        std::string const& added = std::get<Proceed>(decision).context;
         if (!added.empty() && !context.empty()) context += "\n\n";
         context += added;
     }

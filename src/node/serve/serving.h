@@ -54,7 +54,7 @@ struct ServingSettings {
     // Runs the programs that notify people; null: none. Outlives the serving.
     port::Processes* processes = nullptr;
     io::MemoryReserve* reserve = nullptr;  // null: none. Outlives the serving
-    // The indexes beside the store. May be empty.
+    // The indexes outside of the store. May be empty.
     std::function<std::vector<port::IndexStatus>()> indexes = {};
     // The status of the export of traces; nullopt: there is none. May be empty.
     std::function<std::optional<port::ExportStatus>()> exports = {};
@@ -176,7 +176,7 @@ private:
     [[nodiscard]] std::optional<webhook::Pump::Options::Sharing> sharing();
     [[nodiscard]] webhook::Pump::Options::Push push_options(webhook::PushSender const& sender);
     void release(port::Fn<void(Result<void>)> done);
-    // Nobody holds the store any more.
+    // The store has no user left.
     void begin_work();
     // Empty: no other process uses the store.
     [[nodiscard]] std::function<void(std::string_view)> publisher() const;
@@ -205,12 +205,12 @@ private:
     }
     void report_settled(std::vector<wire::RecordPtr> const& records) const;
     [[nodiscard]] bool awaited() const override { return api_.awaited(); }
-    void on_heartbeat(port::Beat const& beat, Epoch self) override {
+    void on_heartbeat(port::HeartbeatReply const& beat, Epoch self) override {
         api_.on_heartbeat(beat, self);
     }
     void released() override { begin_work(); }
     void on_signal(Epoch from, std::string_view text) override { api_.on_signal(from, text); }
-    void posted() override {
+    void outbox_added() override {
         if (!node_.held()) pump_.wake();
     }
     void delivered(session::OutboxKey const& key, Result<session::Answer> const& answer) override {

@@ -66,11 +66,11 @@ struct TurnSpans::Applier {
 
     void operator()(ModelRequested const& e) const { ask(e.step, e.attempt, false); }
     void operator()(AgentPrompted const& e) const { ask(e.step, e.attempt, true); }
-    void ask(std::uint32_t step, std::uint32_t attempt, bool of_program) const {
+    void ask(std::uint32_t step, std::uint32_t attempt, bool of_agent) const {
         self.resume(event);
         if (turn().request) self.end_request({event.at, "interrupted"}, sink);
         turn().step = step;
-        turn().of_program = of_program;
+        turn().of_agent = of_agent;
         turn().request = Work{model_span(self.facts_.session, turn().no, step, attempt),
                               turn().part->id, event.at, attempt};
     }
@@ -327,11 +327,11 @@ void TurnSpans::end_part(std::string_view outcome, Ending const& ending, SpanSin
 
 void TurnSpans::end_request(Ending const& ending, SpanSink const& sink) {
     Work const request = *std::exchange(turn_->request, std::nullopt);
-    bool const program = turn_->of_program;
+    bool const external = turn_->of_agent;
     ModelName const name =
-        options_->model_of && !program ? options_->model_of(facts_.agent) : ModelName();
-    Span span = span_of(request, program ? "invoke_agent" : "chat", ending.at);
-    span.object = program ? std::string_view(facts_.agent) : name.model;
+        options_->model_of && !external ? options_->model_of(facts_.agent) : ModelName();
+    Span span = span_of(request, external ? "invoke_agent" : "chat", ending.at);
+    span.object = external ? std::string_view(facts_.agent) : name.model;
     span.kind = SpanKind::client;
     auto& attributes = span.attributes;
     attributes.push_back({"gen_ai.operation.name", span.operation});

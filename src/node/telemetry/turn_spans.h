@@ -89,7 +89,7 @@ private:
         std::uint32_t parts = 0;
         SpanId last_part{};
         std::optional<Work> request = {};
-        bool of_program = false;
+        bool of_agent = false;
         std::uint32_t step = 0;
         std::vector<Call> calls = {};   // by number
         std::vector<Link> causes = {};  // of the next part

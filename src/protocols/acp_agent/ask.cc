@@ -134,9 +134,9 @@ AcpQuestion acp_question(AcpAsk const& ask, json::View call, std::string const& 
     // The title is the message for an external agent's own tool call, and the name for one of our
     // tools.
     std::string const tool = call["tool"].string_or("");
-    bool const of_program = tool.starts_with("acp:") && !ask.message.empty();
-    out.member("title", of_program ? ask.message : tool);
-    out.member("kind", of_program ? acp_kind_of(tool) : "other");
+    bool const of_agent = tool.starts_with("acp:") && !ask.message.empty();
+    out.member("title", of_agent ? ask.message : tool);
+    out.member("kind", of_agent ? acp_kind_of(tool) : "other");
     out.member("status", "pending").member_raw("rawInput", call["input"].raw());
     if (!ask.message.empty()) {
         out.key("content").begin_array().begin_object().member("type", "content");

@@ -329,12 +329,12 @@ void AcpUpdates::settle(std::string const& pending, AcpReport& out) {
 
 void AcpUpdates::take_outcome(std::string_view type, json::View data, AcpReport& out) {
     auto const own = own_tools_.find(data["callID"].string_or(""));
-    bool const of_program = own != own_tools_.end();
-    auto const call = of_program ? own->second : data["callID"].string_or("");
+    bool const of_agent = own != own_tools_.end();
+    auto const call = of_agent ? own->second : data["callID"].string_or("");
     auto const pending = data["pendingID"].string_or("");
     auto const found = pauses_.find(pending);
     // An allowed call of an external agent continues; the agent reports its end.
-    bool const continues = of_program || (found != pauses_.end() && found->second.continues);
+    bool const continues = of_agent || (found != pauses_.end() && found->second.continues);
     auto const put = [&](Json update) { out.updates.push_back(std::move(update)); };
     if (type == "tool_started") {
         put(status_update(call, "in_progress"));

@@ -1,5 +1,5 @@
 #pragma once
-// Whom a notification goes to, as configured: one value for each receiver of a [[notify]].
+// The receivers of notifications, as configured: one value for each receiver of a [[notify]].
 
 #include "base/notify_kind.h"
 #include "session/vocabulary.h"

@@ -86,7 +86,7 @@ std::string event_body(State const& state, wire::Record const& record) {
 }
 
 // Lists every session of the external agent that may belong to ours.
-std::string program_body(State const& state) {
+std::string agent_body(State const& state) {
     json::Writer out;
     out.begin_object().key("names").begin_array();
     if (!state.acp_session.empty()) out.value(state.acp_session);
@@ -94,7 +94,7 @@ std::string program_body(State const& state) {
     return out.end_array().member("cwd", state.cwd).end_object().take();
 }
 
-std::string program_target(std::string const& agent, std::string const& node) {
+std::string agent_target(std::string const& agent, std::string const& node) {
     return "agent:" + agent + (node.empty() ? "" : "@" + node);
 }
 
@@ -160,8 +160,8 @@ public:
                                                 : notify(notice, type);
         bool const kept = !state_.acp_session.empty() || !state_.acp_left.empty();
         if (outgoing_.programs && kept && std::get_if<SessionDeleted>(&record.event.body))
-            put(program_target(state_.agent, state_.node),
-                {Letter::Kind::program, std::nullopt, {}, program_body(state_)});
+            put(agent_target(state_.agent, state_.node),
+                {Letter::Kind::external_agent, std::nullopt, {}, agent_body(state_)});
     }
     [[nodiscard]] std::vector<port::OutboxRow> take() { return std::move(rows_); }
 
@@ -285,7 +285,7 @@ private:
         letter.mark = mark_of(*record_);
         port::OutboxRow row;
         row.key = {state_.id, record_->event.seq, number_++};
-        row.kind = post_kind;
+        row.kind = webhook_kind;
         row.target = std::move(target);
         row.body = write_letter(letter);
         row.created = row.next_at = record_->event.at;

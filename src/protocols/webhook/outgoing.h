@@ -18,7 +18,7 @@
 namespace dormouse::webhook {
 
 // The kind of all these outbox rows.
-inline constexpr std::string_view post_kind = "webhook";
+inline constexpr std::string_view webhook_kind = "webhook";
 
 // A subscription of one receiver to session events.
 struct Hook {
@@ -54,7 +54,7 @@ struct Outgoing {
 struct Letter {
     // `program`: {"names": the external agent's ids of the session, "cwd"}; the row's target is
     // "agent:" and the agent's name.
-    enum class Kind : std::uint8_t { call, event, notice, program };
+    enum class Kind : std::uint8_t { call, event, notice, external_agent };
     Kind kind = Kind::event;
     std::optional<PendingId> pending = {};  // only for `call`: its secret signs the body
     std::string tool = {};  // only for `call`: its secret is used if the call has none

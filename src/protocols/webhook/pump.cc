@@ -143,7 +143,7 @@ port::Fn<Result<Pump::Due>(port::OutboxStore&)> Pump::question() const {
                 out.saturated = out.saturated || waits;
                 continue;
             }
-            auto row = store.post(one.key);
+            auto row = store.outbox_message(one.key);
             if (!row) return std::unexpected(std::move(row.error()));
             if (!*row) continue;
             ++to[one.target];
@@ -251,7 +251,7 @@ void Pump::begin(Next next) {
         case Letter::Kind::call: return send_call(key);
         case Letter::Kind::event: return send_event(key);
         case Letter::Kind::notice: return send_notice(key);
-        case Letter::Kind::program: return notify_program(key);
+        case Letter::Kind::external_agent: return notify_agent(key);
     }
 }
 
@@ -285,8 +285,8 @@ void Pump::send_event(OutboxKey const& key) {
     send(key, hook->url, hook->secret, false);
 }
 
-void Pump::notify_program(OutboxKey const& key) {
-    if (!options_.program) return failed(key, "no external agent is configured", true);
+void Pump::notify_agent(OutboxKey const& key) {
+    if (!options_.external_agent) return failed(key, "no external agent is configured", true);
     Work const& work = at_work_.at(key);
     auto done = scope_.guard([this, key](Result<void> result) {
         if (!at_work_.contains(key)) return;
@@ -294,7 +294,7 @@ void Pump::notify_program(OutboxKey const& key) {
         Code const code = result.error().code;
         failed(key, result.error().detail, code == Code::wrong_kind || code == Code::not_found);
     });
-    options_.program(work.row, work.letter.body, std::move(done));
+    options_.external_agent(work.row, work.letter.body, std::move(done));
 }
 
 void Pump::send(OutboxKey const& key, std::string const& url, std::string const& secret,
@@ -463,7 +463,7 @@ namespace {
 // Returns true if the row of this key is not that of the event with this mark.
 Result<bool> is_another(port::OutboxStore& store, OutboxKey const& key, std::string const& mark) {
     if (mark.empty()) return false;
-    auto const row = store.post(key);
+    auto const row = store.outbox_message(key);
     if (!row) return std::unexpected(row.error());
     auto const letter = *row ? read_letter((*row)->body) : std::nullopt;
     return letter && letter->mark != mark;

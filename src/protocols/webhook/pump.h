@@ -66,11 +66,11 @@ public:
         // By tool name: the secret that signs the outcome of a call that ended before it could
         // pause.
         std::map<std::string, std::string, std::less<>> tool_secrets = {};
-        // Tells an external agent what was deleted (`row` is of Letter::Kind::program). `done` is
-        // called once. The errors wrong_kind and not_found are permanent.
+        // Notifies an external agent of what was deleted (`row` is of Letter::Kind::program).
+        // `done` is called once. The errors wrong_kind and not_found are permanent.
         using Done = port::Fn<void(Result<void>)>;
         std::function<void(port::OutboxRow const& row, std::string const& body, Done done)>
-            program = {};
+            external_agent = {};
         // Sends a notification by e-mail; `id` names the delivery. `done` is called once. The
         // errors not_found and bad_value are permanent. A mail may wait for others before it: when
         // its turn comes, it is sent only if `wanted` returns true, else the error is conflict.
@@ -254,7 +254,7 @@ private:
     void postpone(port::OutboxKey const& key, Duration wait);
     void if_waiting(port::OutboxKey const& key, port::Fn<void()> then);
     void withdraw(port::OutboxKey const& key);
-    void notify_program(port::OutboxKey const& key);
+    void notify_agent(port::OutboxKey const& key);
     void run(port::OutboxKey const& key, Notice const& notice);
     void take_head(port::OutboxKey const& key, port::HttpHead const& head);
     void answered(port::OutboxKey const& key, std::optional<port::HttpFailure> failure);

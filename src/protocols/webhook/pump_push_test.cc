@@ -40,7 +40,7 @@ protected:
         return out;
     }
     // Stores one row for the device; its number is the size of `rows` before.
-    void post(std::string const& outcome = "") {
+    void add_message(std::string const& outcome = "") {
         Notification it{.event = "gate_asked", .reason = "approval", .pending = pending.text()};
         it.outcome = outcome;
         port::OutboxRow row;
@@ -56,10 +56,10 @@ protected:
         loop.run();
     }
     [[nodiscard]] bool stored(Seq seq) {
-        return journal.store.post({session, seq, 0}).value().has_value();
+        return journal.store.outbox_message({session, seq, 0}).value().has_value();
     }
     [[nodiscard]] port::OutboxRow row(Seq seq) {
-        return journal.store.post({session, seq, 0}).value().value_or(port::OutboxRow{});
+        return journal.store.outbox_message({session, seq, 0}).value().value_or(port::OutboxRow{});
     }
     [[nodiscard]] std::size_t noted() {
         std::string const target = std::string(push_target) + "dev_1";
@@ -84,7 +84,7 @@ protected:
 };
 
 TEST_F(PumpPushTest, Question_Taken_IsReplacedByItsOutcome) {
-    post();
+    add_message();
     ASSERT_EQ(http.open.size(), 1U);
     EXPECT_EQ(http.open[0].first.url, device.endpoint);
     EXPECT_TRUE(http.open[0].first.public_only);
@@ -92,14 +92,14 @@ TEST_F(PumpPushTest, Question_Taken_IsReplacedByItsOutcome) {
     EXPECT_EQ(row(1).state, OutboxState::delivered);
     EXPECT_EQ(noted(), 1U);
     waits = false;
-    post("Approved by bob");
+    add_message("Approved by bob");
     answer(201);
     EXPECT_EQ(row(2).state, OutboxState::delivered);
     EXPECT_EQ(noted(), 0U) << "the outcome ends the note";
 }
 
 TEST_F(PumpPushTest, Outcome_NothingWasSent_IsWithdrawn) {
-    post("Approved by bob");
+    add_message("Approved by bob");
     for (int n = 0; n < 4; ++n) {
         loop.advance(Duration(15'000));
         pump.wake();
@@ -112,9 +112,9 @@ TEST_F(PumpPushTest, Outcome_NothingWasSent_IsWithdrawn) {
 }
 
 TEST_F(PumpPushTest, Outcome_Fails_NoteIsKept) {
-    post();
+    add_message();
     answer(201);
-    post("Approved by bob");
+    add_message("Approved by bob");
     answer(500);
     EXPECT_EQ(row(2).state, OutboxState::pending);
     EXPECT_EQ(noted(), 1U);
@@ -122,7 +122,7 @@ TEST_F(PumpPushTest, Outcome_Fails_NoteIsKept) {
 
 TEST_F(PumpPushTest, Question_CallHasEnded_IsWithdrawn) {
     waits = false;
-    post();
+    add_message();
     EXPECT_EQ(http.started, 0U);
     EXPECT_FALSE(stored(1)) << "nothing was delivered";
     EXPECT_EQ(withdrawn, 1);
@@ -132,7 +132,7 @@ TEST_F(PumpPushTest, Question_CallHasEnded_IsWithdrawn) {
 TEST_F(PumpPushTest, ServiceSaysGone_DeviceIsRemoved) {
     for (std::uint16_t const status : {std::uint16_t{404}, std::uint16_t{410}}) {
         removed = false;
-        post();
+        add_message();
         answer(status);
         EXPECT_TRUE(removed);
         EXPECT_EQ(row(head).state, OutboxState::disabled);
@@ -141,14 +141,14 @@ TEST_F(PumpPushTest, ServiceSaysGone_DeviceIsRemoved) {
 
 TEST_F(PumpPushTest, RemovedDevice_NothingIsSent) {
     removed = true;
-    post();
+    add_message();
     EXPECT_EQ(http.started, 0U);
     EXPECT_EQ(row(1).state, OutboxState::disabled);
     EXPECT_EQ(row(1).last_error, "this device was removed");
 }
 
 TEST_F(PumpPushTest, TooManyRequests_RetryAfterIsRespected) {
-    post();
+    add_message();
     answer(429, {{"Retry-After", "120"}});
     EXPECT_EQ(row(1).state, OutboxState::pending);
     EXPECT_EQ(row(1).last_status, 429);
@@ -157,7 +157,7 @@ TEST_F(PumpPushTest, TooManyRequests_RetryAfterIsRespected) {
 }
 
 TEST_F(PumpPushTest, PayloadTooLarge_IsGivenUpAndReported) {
-    post();
+    add_message();
     answer(413);
     EXPECT_EQ(row(1).state, OutboxState::dead);
     EXPECT_EQ(row(1).last_error, "the service answered 413: the message is too large");
@@ -165,7 +165,7 @@ TEST_F(PumpPushTest, PayloadTooLarge_IsGivenUpAndReported) {
 
 TEST_F(PumpPushTest, PrivateAddress_IsRefused) {
     device.endpoint = "https://10.0.0.1/push";
-    post();
+    add_message();
     EXPECT_EQ(http.started, 0U);
     EXPECT_EQ(row(1).state, OutboxState::dead);
 }

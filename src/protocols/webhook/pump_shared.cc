@@ -41,7 +41,7 @@ bool Pump::has_receiver(OutboxRow const& row) const {
             return std::ranges::find(hooks, row.target, &Hook::url) != hooks.end() &&
                    url_policy(row.target, options_.allowed).refusal.empty();
         case Letter::Kind::notice: return has_receiver_of_notice(row.target);
-        case Letter::Kind::program: return true;
+        case Letter::Kind::external_agent: return true;
     }
     return true;
 }

@@ -23,14 +23,14 @@ protected:
                 EXPECT_EQ(until, clock.now() + Pump::claimed_for);
                 queried += keys.size();
                 if (taken_by_another) keys.clear();
-                for (auto const& key : keys) journal.disk->posts.at(key).next_at = until;
+                for (auto const& key : keys) journal.disk->outbox.at(key).next_at = until;
                 loop.post([keys, use = std::move(use)]() mutable { use(std::move(keys)); });
             },
             [this](std::vector<port::OutboxClaim> const& claims, Time until,
                    port::Fn<void(Result<std::vector<port::OutboxKey>>)> use) {
                 std::vector<port::OutboxKey> keys;
                 for (auto const& one : claims) {
-                    port::OutboxRow& row = journal.disk->posts.at(one.key);
+                    port::OutboxRow& row = journal.disk->outbox.at(one.key);
                     row.next_at = until;
                     keys.push_back(one.key);
                 }
@@ -42,15 +42,15 @@ protected:
                 loop.post([this, use = std::move(use)]() mutable { use(delivered_elsewhere); });
             },
             "a"};
-        out.program = [this](port::OutboxRow const& row, std::string const& /*body*/,
-                             Pump::Options::Done done) {
+        out.external_agent = [this](port::OutboxRow const& row, std::string const& /*body*/,
+                                    Pump::Options::Done done) {
             programs.push_back(row.target);
             done({});
         };
         return out;
     }
-    void post(std::uint64_t number, std::string target = shared_receiver,
-              Letter::Kind kind = Letter::Kind::event) {
+    void add_message(std::uint64_t number, std::string target = shared_receiver,
+                     Letter::Kind kind = Letter::Kind::event) {
         port::OutboxRow row;
         row.target = std::move(target);
         row.body = write_letter({kind, std::nullopt, "", "{}", {}, "00000001"});
@@ -60,7 +60,7 @@ protected:
     }
 
     [[nodiscard]] port::OutboxRow row(std::uint64_t number) {
-        for (auto const& [key, row] : journal.disk->posts)
+        for (auto const& [key, row] : journal.disk->outbox)
             if (key.from.number() == number) return row;
         return {};
     }
@@ -91,7 +91,7 @@ protected:
 };
 
 TEST_F(PumpShared, MessageOfItsShare_IsClaimedAndSent) {
-    post(7);
+    add_message(7);
     EXPECT_EQ(queried, 1U);
     EXPECT_EQ(http.open.size(), 1U);
     pump.wake();
@@ -99,16 +99,16 @@ TEST_F(PumpShared, MessageOfItsShare_IsClaimedAndSent) {
     EXPECT_EQ(queried, 1U) << "it is on its way";
 }
 
-TEST_F(PumpShared, MessageToAProgram_IsSentByItsNodeAlone) {
-    post(7, "agent:coder@b", Letter::Kind::program);
+TEST_F(PumpShared, MessageToAnExternalAgent_IsSentByItsNodeAlone) {
+    add_message(7, "agent:coder@b", Letter::Kind::external_agent);
     EXPECT_EQ(queried, 0U);
-    post(8, "agent:coder@a", Letter::Kind::program);
+    add_message(8, "agent:coder@a", Letter::Kind::external_agent);
     EXPECT_EQ(programs, std::vector<std::string>{"agent:coder@a"});
     EXPECT_EQ(queried, 1U);
 }
 
 TEST_F(PumpShared, MessageOfAnotherShare_IsSentOnceItIsOverdue) {
-    post(8);
+    add_message(8);
     EXPECT_EQ(queried, 0U);
     loop.advance(Pump::overdue_after);
     pump.wake();
@@ -118,31 +118,31 @@ TEST_F(PumpShared, MessageOfAnotherShare_IsSentOnceItIsOverdue) {
 
 // The store fell back during the attempt, and the new history sends something else under its key.
 TEST_F(PumpShared, OtherMessageOfTheSameKey_IsSent_UnderAnotherId) {
-    post(7);
+    add_message(7);
     ASSERT_EQ(http.open.size(), 1U);
     auto const id_of = [&] {
         auto const& headers = http.open.front().first.headers;
         return std::ranges::find(headers, "webhook-id", &port::HttpHeader::name)->value;
     };
     std::string const first = id_of();
-    port::OutboxRow& row = journal.disk->posts.begin()->second;
+    port::OutboxRow& row = journal.disk->outbox.begin()->second;
     row.body = write_letter({Letter::Kind::event, std::nullopt, "", "{}", {}, "0a1b2c3d"});
     row.next_at = clock.now();
     http.answer(200);
     loop.run();
-    EXPECT_EQ(journal.disk->posts.begin()->second.state, OutboxState::pending);
+    EXPECT_EQ(journal.disk->outbox.begin()->second.state, OutboxState::pending);
     pump.wake();
     loop.run();
     ASSERT_EQ(http.open.size(), 1U);
     EXPECT_NE(id_of(), first);
     http.answer(200);
     loop.run();
-    EXPECT_EQ(journal.disk->posts.begin()->second.state, OutboxState::delivered);
+    EXPECT_EQ(journal.disk->outbox.begin()->second.state, OutboxState::delivered);
 }
 
 TEST_F(PumpShared, MessageThatAnotherHasTaken_IsNotSent) {
     taken_by_another = true;
-    post(7);
+    add_message(7);
     EXPECT_EQ(queried, 1U);
     EXPECT_TRUE(http.open.empty());
     taken_by_another = false;
@@ -154,7 +154,7 @@ TEST_F(PumpShared, MessageThatAnotherHasTaken_IsNotSent) {
 // The configuration was changed on another process, which made the message.
 TEST_F(PumpShared, UnknownReceiver_IsLeftToOthersUntilItIsKnown) {
     std::string const added = "https://hook.example.net/2";
-    post(7, added);
+    add_message(7, added);
     pass(Pump::overdue_after);
     EXPECT_EQ(queried, 0U) << "another process may know it";
     EXPECT_EQ(row(7).state, OutboxState::pending);
@@ -169,7 +169,7 @@ TEST_F(PumpShared, UnknownReceiver_IsLeftToOthersUntilItIsKnown) {
 }
 
 TEST_F(PumpShared, UnknownReceiver_AfterAllAttempts_IsGivenUp) {
-    post(7, "https://hook.example.net/2");
+    add_message(7, "https://hook.example.net/2");
     for (std::uint32_t attempts = 1; attempts < attempts_after.size(); ++attempts) {
         pass(Pump::unknown_after);
         ASSERT_EQ(row(7).attempts, attempts);
@@ -188,7 +188,7 @@ TEST_F(PumpShared, AddressRefusedHere_IsLeftToOthersAndTriedAgain) {
     Pump::Changes changes;
     changes.hooks.push_back({local, "", {"turn_ended"}});
     pump.apply(changes);
-    post(7, local);
+    add_message(7, local);
     pass(Pump::overdue_after);
     EXPECT_EQ(queried, 0U);
     pass(Pump::unknown_after);
@@ -197,41 +197,41 @@ TEST_F(PumpShared, AddressRefusedHere_IsLeftToOthersAndTriedAgain) {
 }
 
 TEST_F(PumpShared, ReceiverThatAnswered410_StaysDisabled) {
-    post(7);
+    add_message(7);
     answer(410);
     ASSERT_EQ(row(7).state, OutboxState::disabled);
     Time const since = clock.now();
     pass(Duration(5'000));
-    post(9);
+    add_message(9);
     EXPECT_TRUE(http.open.empty());
     EXPECT_EQ(row(9).state, OutboxState::disabled);
     EXPECT_EQ(row(9).attempts, 0U);
     pass(2 * Pump::delivered_late);
-    post(11);
+    add_message(11);
     Time const read_last = clock.now();
-    post(13);
+    add_message(13);
     EXPECT_EQ(asked_since,
               (std::vector{since, since, std::max(since, read_last - Pump::delivered_late)}));
 }
 
 TEST_F(PumpShared, DeliveryByAnotherAfter410_EnablesTheReceiver) {
-    post(7);
+    add_message(7);
     answer(410);
     delivered_elsewhere = true;
-    post(9);
+    add_message(9);
     ASSERT_EQ(http.open.size(), 1U);
     answer(200);
     EXPECT_EQ(row(9).state, OutboxState::delivered);
     delivered_elsewhere = false;
-    post(11);
+    add_message(11);
     EXPECT_EQ(http.open.size(), 1U) << "it has forgotten the 410";
 }
 
 TEST_F(PumpShared, StoreThatDoesNotAnswerAfter410_DropsNothing) {
-    post(7);
+    add_message(7);
     answer(410);
     delivered_elsewhere = fail(Code::store_unavailable, "planted");
-    post(9);
+    add_message(9);
     EXPECT_EQ(row(9).state, OutboxState::pending);
     delivered_elsewhere = true;
     pass(*next_attempt(1, 255));
@@ -273,7 +273,7 @@ protected:
     void claim(Keys const& keys, Time until, port::Fn<void(Keys)>& use) {
         Keys taken;
         for (auto const& key : keys) {
-            port::OutboxRow& row = journal.disk->posts.at(key);
+            port::OutboxRow& row = journal.disk->outbox.at(key);
             if (row.state != OutboxState::pending || row.next_at > clock.now()) continue;
             row.next_at = until;
             taken.push_back(key);
@@ -286,14 +286,14 @@ protected:
         if (unreachable) kept = fail(Code::store_unavailable, "planted");
         for (auto const& one : claims) {
             if (!kept) break;
-            port::OutboxRow& row = journal.disk->posts.at(one.key);
+            port::OutboxRow& row = journal.disk->outbox.at(one.key);
             if (port::OutboxAttempt{row.attempts, row.next_at} != one.attempt) continue;
             row.next_at = until;
             kept->push_back(one.key);
         }
         loop.post([kept, use = std::move(use)]() mutable { use(std::move(kept)); });
     }
-    void post(std::string target, Letter::Kind kind) {
+    void add_message(std::string target, Letter::Kind kind) {
         port::OutboxRow row;
         row.target = std::move(target);
         Notification it{
@@ -302,7 +302,7 @@ protected:
         journal.append(SessionId::make(7, {1}), 1, std::move(row), clock.now());
         loop.advance(Duration(1'000));
     }
-    [[nodiscard]] port::OutboxRow& row() { return journal.disk->posts.begin()->second; }
+    [[nodiscard]] port::OutboxRow& row() { return journal.disk->outbox.begin()->second; }
     // The mail's turn comes: whether it is sent.
     bool mail() {
         Waiting next = std::move(waiting.front());
@@ -326,7 +326,7 @@ protected:
 };
 
 TEST_F(TwoPumps, MailThatWaitsLong_IsSentOnce) {
-    post("notify:ANN", Letter::Kind::notice);
+    add_message("notify:ANN", Letter::Kind::notice);
     ASSERT_EQ(waiting.size(), 1U);
     loop.advance(Duration(25'000));
     ASSERT_EQ(waiting.size(), 1U) << "the claim is renewed";
@@ -338,7 +338,7 @@ TEST_F(TwoPumps, MailThatWaitsLong_IsSentOnce) {
 
 // The store could not be reached from the process that has the mail.
 TEST_F(TwoPumps, MailWhoseClaimHasEnded_IsSentByTheOtherAlone) {
-    post("notify:ANN", Letter::Kind::notice);
+    add_message("notify:ANN", Letter::Kind::notice);
     unreachable = true;
     loop.advance(Duration(25'000));
     ASSERT_EQ(waiting.size(), 2U);
@@ -352,7 +352,7 @@ TEST_F(TwoPumps, MailWhoseClaimHasEnded_IsSentByTheOtherAlone) {
 }
 
 TEST_F(TwoPumps, LateOutcome_DoesNotReplaceThatOfTheOther) {
-    post(shared_receiver, Letter::Kind::event);
+    add_message(shared_receiver, Letter::Kind::event);
     ASSERT_EQ(http.open.size() + other_http.open.size(), 1U);
     HeldHttp& first = http.open.empty() ? other_http : http;
     HeldHttp& second = http.open.empty() ? http : other_http;
@@ -368,7 +368,7 @@ TEST_F(TwoPumps, LateOutcome_DoesNotReplaceThatOfTheOther) {
 }
 
 TEST_F(TwoPumps, RetryByAPerson_IsNotUndoneByAnAttempt) {
-    post(shared_receiver, Letter::Kind::event);
+    add_message(shared_receiver, Letter::Kind::event);
     HeldHttp& first = http.open.empty() ? other_http : http;
     port::OutboxUpdate retry{.key = row().key, .next_at = clock.now() + Duration(500)};
     ASSERT_TRUE(journal.store.update_messages({&retry, 1}));

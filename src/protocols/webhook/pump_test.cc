@@ -117,7 +117,7 @@ TEST(Letter, Letter_RoundTrip_IsEqual) {
                                  Letter{Letter::Kind::event, std::nullopt, "", "two\nlines"},
                                  Letter{Letter::Kind::notice, std::nullopt, "", ""},
                                  Letter{Letter::Kind::event, std::nullopt, "", "", {}, "0a1b2c3d"},
-                                 Letter{Letter::Kind::program, std::nullopt, "", "{}"}}) {
+                                 Letter{Letter::Kind::external_agent, std::nullopt, "", "{}"}}) {
         auto const back = read_letter(write_letter(letter));
         ASSERT_TRUE(back);
         EXPECT_EQ(back->kind, letter.kind);
@@ -149,7 +149,7 @@ TEST(Outgoing, DeletedSession_ExternalAgentGetsAllItsIds) {
     EXPECT_EQ(rows[0].target, "agent:coder");
     auto const letter = read_letter(rows[0].body);
     ASSERT_TRUE(letter);
-    EXPECT_EQ(letter->kind, Letter::Kind::program);
+    EXPECT_EQ(letter->kind, Letter::Kind::external_agent);
     EXPECT_EQ(letter->body, R"({"names":["s2","s1"],"cwd":"/src"})");
     outgoing.programs = false;
     EXPECT_TRUE(outbox_of(outgoing, state, records, {}).empty())

@@ -26,7 +26,7 @@ protected:
         return out;
     }
     // Stores one delivery for each receiver, in one append.
-    void post(std::vector<std::string> const& targets) {
+    void add_message(std::vector<std::string> const& targets) {
         port::Append append;
         append.session = session;
         append.epoch = 1;
@@ -37,18 +37,18 @@ protected:
         for (std::string const& target : targets) {
             port::OutboxRow row;
             row.key = {session, head, n++};
-            row.kind = post_kind;
+            row.kind = webhook_kind;
             row.target = target;
             row.body = write_letter({Letter::Kind::event, std::nullopt, "", "{}"});
             row.created = row.next_at = clock.now();
-            append.posts.push_back(std::move(row));
+            append.outbox.push_back(std::move(row));
         }
         ASSERT_TRUE(journal.store.commit({&append, 1})[0]);
         pump.wake();
         loop.run();
     }
     [[nodiscard]] port::OutboxRow row(std::uint32_t n, Seq seq = 1) {
-        auto const found = journal.store.post({session, seq, n});
+        auto const found = journal.store.outbox_message({session, seq, n});
         EXPECT_TRUE(found && *found);
         return found && *found ? **found : port::OutboxRow{};
     }
@@ -65,7 +65,7 @@ protected:
 };
 
 TEST_F(PumpTest, Delivery_Answered2xx_IsDelivered) {
-    post({receiver(0)});
+    add_message({receiver(0)});
     ASSERT_EQ(http.open.size(), 1U);
     EXPECT_EQ(http.open[0].first.url, receiver(0));
     http.answer(204);
@@ -79,7 +79,7 @@ TEST_F(PumpTest, FailingReceivers_MoreThanTheirShare_AllAreRetried) {
     std::size_t const receivers = Pump::at_once_failing * 2;
     std::vector<std::string> targets;
     for (std::size_t n = 0; n < receivers; ++n) targets.push_back(receiver(n));
-    post(targets);
+    add_message(targets);
     pump.start();
     loop.run();
     ASSERT_EQ(http.open.size(), receivers);
@@ -99,7 +99,7 @@ TEST_F(PumpTest, FailingReceivers_MoreThanTheirShare_AllAreRetried) {
 }
 
 TEST_F(PumpTest, RetryAfter_TooLong_IsCapped) {
-    post({receiver(0)});
+    add_message({receiver(0)});
     http.answer(503, {{"Retry-After", std::to_string(365 * 24 * 3'600)}});
     loop.run();
     EXPECT_EQ(row(0).state, OutboxState::pending);
@@ -108,14 +108,14 @@ TEST_F(PumpTest, RetryAfter_TooLong_IsCapped) {
 }
 
 TEST_F(PumpTest, RetryAfter_ShorterThanTheNextAttempt_ChangesNothing) {
-    post({receiver(0)});
+    add_message({receiver(0)});
     http.answer(503, {{"Retry-After", "1"}});
     loop.run();
     EXPECT_GE(row(0).next_at, clock.now() + Duration(5'000));
 }
 
 TEST_F(PumpTest, Changes_DuringAnAttempt_ItEndsAndTheNextUsesThem) {
-    post({receiver(0), receiver(1)});
+    add_message({receiver(0), receiver(1)});
     ASSERT_EQ(http.open.size(), 2U);
     pump.apply({.hooks = {{receiver(0), "new", {"turn_ended"}}}});
     EXPECT_EQ(pump.busy(), 2U) << "the receiver that is gone has its attempt";
@@ -138,14 +138,14 @@ TEST_F(PumpTest, Changes_DuringAnAttempt_ItEndsAndTheNextUsesThem) {
 }
 
 TEST_F(PumpTest, ReceiverThatWasGone_ConfiguredAgain_GetsItsMessages) {
-    post({receiver(0)});
+    add_message({receiver(0)});
     http.answer(410);
     loop.run();
-    post({receiver(0)});
+    add_message({receiver(0)});
     EXPECT_EQ(row(0, 2).state, OutboxState::disabled);
     pump.apply({});
     pump.apply({.hooks = {{receiver(0), "", {"turn_ended"}}}});
-    post({receiver(0)});
+    add_message({receiver(0)});
     http.answer(204);
     loop.run();
     EXPECT_EQ(row(0, 3).state, OutboxState::delivered);
@@ -153,10 +153,10 @@ TEST_F(PumpTest, ReceiverThatWasGone_ConfiguredAgain_GetsItsMessages) {
 
 // As POST /api/deliveries/{id}/retry does it.
 TEST_F(PumpTest, DisabledWithoutARequest_RetriedByAPerson_IsSent) {
-    post({receiver(0)});
+    add_message({receiver(0)});
     http.answer(410);
     loop.run();
-    post({receiver(0)});
+    add_message({receiver(0)});
     auto const disabled = row(0, 2);
     ASSERT_EQ(disabled.state, OutboxState::disabled);
     ASSERT_EQ(disabled.last_status, 0);
@@ -175,7 +175,7 @@ TEST_F(PumpTest, DisabledWithoutARequest_RetriedByAPerson_IsSent) {
 }
 
 TEST_F(PumpTest, Outcome_StoreFailsOnce_IsSentAgainLater) {
-    post({receiver(0)});
+    add_message({receiver(0)});
     journal.failing = true;
     http.answer(200);
     loop.run();
@@ -190,11 +190,11 @@ TEST_F(PumpTest, Outcome_StoreFailsOnce_IsSentAgainLater) {
 }
 
 TEST_F(PumpTest, FreePlace_DeliveryWaits_StartsWithoutScan) {
-    post({receiver(0)});
+    add_message({receiver(0)});
     http.answer(200);
     loop.run();
     // Four requests at a time go to one receiver that answers; the fifth starts when one has ended.
-    post(std::vector<std::string>(5, receiver(0)));
+    add_message(std::vector<std::string>(5, receiver(0)));
     ASSERT_EQ(http.open.size(), Pump::at_once_each);
     http.answer(200);
     loop.run();

@@ -70,7 +70,7 @@ namespace {
 
 using Sent = std::map<std::pair<MailId, SessionId>, int>;  // how often it arrived or was returned
 
-void count_posts(Durable const& durable, Sent& sent, Findings& findings) {
+void count_outbox(Durable const& durable, Sent& sent, Findings& findings) {
     for (auto const& [id, session] : durable.sessions()) {
         std::map<SessionId, Seq> newest;
         for (wire::RecordPtr const& record : session.records) {
@@ -91,9 +91,9 @@ void count_posts(Durable const& durable, Sent& sent, Findings& findings) {
 
 }  // namespace
 
-void check_posts(Durable const& durable, Findings& findings) {
+void check_outbox(Durable const& durable, Findings& findings) {
     Sent sent;
-    count_posts(durable, sent, findings);
+    count_outbox(durable, sent, findings);
     for (auto const& [mail, count] : sent) {
         auto const* const sender = durable.find(mail.first.session);
         bool const gone = !sender || sender->state.lifecycle == Lifecycle::deleted;

@@ -15,7 +15,7 @@ void check_store(port::Store& store, Durable const& durable, Findings& findings)
 void check_sessions(Durable const& durable, Findings& findings);
 // P1 between sessions: each mail reaches each receiver once and in order, or is returned; each task
 // ends. REQUIRES: all sessions are idle.
-void check_posts(Durable const& durable, Findings& findings);
+void check_outbox(Durable const& durable, Findings& findings);
 void check_histories(History const& history, Durable const& durable, Findings& findings);
 
 }  // namespace dormouse::sim

@@ -293,8 +293,8 @@ TEST_P(StoreConformance, Rewrite_ReplacesFramesAndRemovesWhatBelongsToThem) {
     second.artifacts = {{4, std::make_shared<std::string>("secret")},
                         {5, std::make_shared<std::string>("other")}};
     for (auto const& [seq, n] : {std::pair{4, 1}, std::pair{4, 2}, std::pair{5, 1}})
-        second.posts.push_back(
-            post(1, static_cast<Seq>(seq), static_cast<std::uint32_t>(n), "webhook", 5));
+        second.outbox.push_back(
+            outbox_row(1, static_cast<Seq>(seq), static_cast<std::uint32_t>(n), "webhook", 5));
     commit_one(second);
     auto redact = append(1, 6, 1);
     redact.stamp = store().load(session(1)).value().stamp;
@@ -311,9 +311,9 @@ TEST_P(StoreConformance, Rewrite_ReplacesFramesAndRemovesWhatBelongsToThem) {
     EXPECT_EQ(frames[2].bytes, redact.frame.bytes);
     EXPECT_FALSE(store().artifact(session(1), 4).value());
     EXPECT_EQ(store().artifact(session(1), 5).value(), "other");
-    EXPECT_FALSE(store().post({session(1), 4, 1}).value());
-    EXPECT_TRUE(store().post({session(1), 4, 2}).value());
-    EXPECT_TRUE(store().post({session(1), 5, 1}).value());
+    EXPECT_FALSE(store().outbox_message({session(1), 4, 1}).value());
+    EXPECT_TRUE(store().outbox_message({session(1), 4, 2}).value());
+    EXPECT_TRUE(store().outbox_message({session(1), 5, 1}).value());
     // An append that was decided before the redaction fails; a later one succeeds.
     EXPECT_EQ(store().load(session(1)).value().snapshot->seq, 7u);
     EXPECT_TRUE(moved(store().commit({&redact, 1}).at(0)));

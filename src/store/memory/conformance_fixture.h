@@ -63,8 +63,8 @@ inline port::Append create(std::uint64_t number, std::string project, std::uint3
     return made;
 }
 
-inline port::OutboxRow post(std::uint64_t from, Seq seq, std::uint32_t n, std::string kind,
-                            std::int64_t next_at) {
+inline port::OutboxRow outbox_row(std::uint64_t from, Seq seq, std::uint32_t n, std::string kind,
+                                  std::int64_t next_at) {
     port::OutboxRow row;
     row.key = {session(from), seq, n};
     row.kind = std::move(kind);
@@ -140,9 +140,9 @@ inline std::string name_of(port::PendingListed const& listed) {
 inline std::string everything(port::Store& store) {
     std::string out = "next " + std::to_string(store.next_session_number());
     auto const all_of_them = store.due_messages("session", Time::max(), 1'000'000).value();
-    for (auto const& post : all_of_them)
-        out += "\npost " + post.key.from.text() + " " + std::to_string(post.key.seq) + "." +
-               std::to_string(post.key.n) + " " + post.target + post.body;
+    for (auto const& message : all_of_them)
+        out += "\npost " + message.key.from.text() + " " + std::to_string(message.key.seq) + "." +
+               std::to_string(message.key.n) + " " + message.target + message.body;
     auto const dues = store.due(Time::max(), std::nullopt, 1'000'000).value();
     for (auto const& due : dues)
         out += "\ndue " + std::to_string(to_ms(due.at)) + " " + due.session.text();

@@ -22,8 +22,8 @@ TEST_P(StoreConformance, Restored_SessionIsCreatedAgainWithItsKeys) {
     auto first = create(1, "acme", 2);
     first.create_key = key;
     first.keys = {{"one", 1}};
-    first.posts = {post(1, 1, 0, "webhook", 5)};
-    first.posts[0].state = port::OutboxState::dead;
+    first.outbox = {outbox_row(1, 1, 0, "webhook", 5)};
+    first.outbox[0].state = port::OutboxState::dead;
     commit_one(first);
     auto const gone = append(1, 2);
     commit_one(gone);
@@ -34,7 +34,7 @@ TEST_P(StoreConformance, Restored_SessionIsCreatedAgainWithItsKeys) {
     reopen();
     EXPECT_EQ(store().find_created(key).value(), session(1));
     EXPECT_EQ(store().newest(std::vector{session(1)}).value().front().head, 3u);
-    EXPECT_TRUE(store().post({session(1), 1, 0}).value());
+    EXPECT_TRUE(store().outbox_message({session(1), 1, 0}).value());
 }
 
 TEST_P(StoreConformance, Restored_FeedHasTheDeletionAndWhatComesAfter) {
@@ -69,8 +69,8 @@ TEST_P(StoreConformance, Restored_OnlyADeletedSessionMakesRoom) {
 TEST_P(StoreConformance, Restored_AppendThatFails_ChangesNothing) {
     auto first = create(1, "acme");
     first.create_key = Bits128{7};
-    first.posts = {post(1, 1, 0, "webhook", 5)};
-    first.posts[0].state = port::OutboxState::dead;
+    first.outbox = {outbox_row(1, 1, 0, "webhook", 5)};
+    first.outbox[0].state = port::OutboxState::dead;
     commit_one(first);
     auto other = create(2, "acme");
     other.create_key = Bits128{8};
@@ -87,13 +87,13 @@ TEST_P(StoreConformance, Restored_AppendThatFails_ChangesNothing) {
     alias.claims_alias = true;
     EXPECT_EQ(code(store().commit({&alias, 1})[0]), Code::alias_taken);
     EXPECT_EQ(everything(store()), before);
-    EXPECT_TRUE(store().post({session(1), 1, 0}).value());
+    EXPECT_TRUE(store().outbox_message({session(1), 1, 0}).value());
     EXPECT_EQ(store().project_of(session(1)).value(), "acme");
 }
 
 TEST_P(StoreConformance, Restored_UndeliveredMessage_IsAConflict) {
     auto first = create(1, "acme");
-    first.posts = {post(1, 1, 0, "held", 5), post(1, 1, 1, "webhook", 5)};
+    first.outbox = {outbox_row(1, 1, 0, "held", 5), outbox_row(1, 1, 1, "webhook", 5)};
     commit_one(first);
     commit_one(deletion(1, 1));
     auto const again = restored(create(1, "acme"));
@@ -102,8 +102,8 @@ TEST_P(StoreConformance, Restored_UndeliveredMessage_IsAConflict) {
         .key = {session(1), 1, 1}, .state = port::OutboxState::delivered, .delivered = at(9)};
     ASSERT_TRUE(store().update_messages({&sent, 1}));
     commit_one(again);
-    EXPECT_FALSE(store().post({session(1), 1, 1}).value());
-    EXPECT_TRUE(store().post({session(1), 1, 0}).value()) << "it waits for release";
+    EXPECT_FALSE(store().outbox_message({session(1), 1, 1}).value());
+    EXPECT_TRUE(store().outbox_message({session(1), 1, 0}).value()) << "it waits for release";
 }
 
 }  // namespace dormouse::store

@@ -33,83 +33,84 @@ TEST_P(StoreConformance, Keys_AreLookedUpInOrder_MissingOneIsZero) {
               (std::vector<port::KeyRow>{{binary, 4}, {"a", 9}, {"b", 2}}));
 }
 
-TEST_P(StoreConformance, Posts_ComeByTimeAndKeyForEachKind) {
+TEST_P(StoreConformance, OutboxMessages_ComeByTimeAndKeyForEachKind) {
     auto first = create(2, "acme", 3);
-    first.posts = {post(2, 3, 0, "session", 5), post(2, 1, 1, "session", 5),
-                   post(2, 1, 0, "session", 5), post(2, 2, 0, "webhook", 1)};
+    first.outbox = {outbox_row(2, 3, 0, "session", 5), outbox_row(2, 1, 1, "session", 5),
+                    outbox_row(2, 1, 0, "session", 5), outbox_row(2, 2, 0, "webhook", 1)};
     commit_one(first);
     auto second = create(1, "acme", 1);
-    second.posts = {post(1, 1, 0, "session", 6), post(1, 1, 1, "session", 9)};
+    second.outbox = {outbox_row(1, 1, 0, "session", 6), outbox_row(1, 1, 1, "session", 9)};
     commit_one(second);
     auto const due = store().due_messages("session", at(8), 10).value();
-    EXPECT_EQ(due, (std::vector<port::OutboxRow>{first.posts[2], first.posts[1], first.posts[0],
-                                                 second.posts[0]}));
+    EXPECT_EQ(due, (std::vector<port::OutboxRow>{first.outbox[2], first.outbox[1], first.outbox[0],
+                                                 second.outbox[0]}));
     EXPECT_EQ(store().due_messages("session", at(8), 2).value().size(), 2u);
     EXPECT_TRUE(store().due_messages("webhook", at(0), 10).value().empty());
-    EXPECT_EQ(store().post(first.posts[3].key).value(), first.posts[3]);
-    EXPECT_FALSE(store().post({session(3), 2, 0}).value());
+    EXPECT_EQ(store().outbox_message(first.outbox[3].key).value(), first.outbox[3]);
+    EXPECT_FALSE(store().outbox_message({session(3), 2, 0}).value());
 }
 
-TEST_P(StoreConformance, Posts_ManyForOneReceiver_HideNoOther) {
+TEST_P(StoreConformance, OutboxMessages_ManyForOneReceiver_HideNoOther) {
     auto first = create(2, "acme", 3);
     for (std::uint32_t n = 0; n < 9; ++n) {
-        first.posts.push_back(post(2, 1, n, "webhook", 5));
-        first.posts.back().target = "https://busy";
+        first.outbox.push_back(outbox_row(2, 1, n, "webhook", 5));
+        first.outbox.back().target = "https://busy";
     }
-    first.posts.push_back(post(2, 2, 0, "webhook", 6));
-    first.posts.back().target = "https://quiet";
-    first.posts.push_back(post(2, 2, 1, "webhook", 90));
-    first.posts.back().target = "https://later";
-    first.posts.push_back(post(2, 2, 2, "session", 1));
+    first.outbox.push_back(outbox_row(2, 2, 0, "webhook", 6));
+    first.outbox.back().target = "https://quiet";
+    first.outbox.push_back(outbox_row(2, 2, 1, "webhook", 90));
+    first.outbox.back().target = "https://later";
+    first.outbox.push_back(outbox_row(2, 2, 2, "session", 1));
     commit_one(first);
     auto const named = [](port::OutboxRow const& row) {
         return port::DueMessage{row.key, row.target, row.attempts};
     };
-    std::vector<port::DueMessage> const busy{named(first.posts[0]), named(first.posts[1])};
+    std::vector<port::DueMessage> const busy{named(first.outbox[0]), named(first.outbox[1])};
     EXPECT_EQ(store().due_by_target(at(8), "", 2, 100).value(),
-              (std::vector<port::DueMessage>{busy[0], busy[1], named(first.posts[9])}));
+              (std::vector<port::DueMessage>{busy[0], busy[1], named(first.outbox[9])}));
     EXPECT_EQ(store().due_by_target(at(8), "", 2, 2).value(), busy);
     EXPECT_EQ(store().due_by_target(at(8), "https://busy", 2, 100).value(),
-              std::vector<port::DueMessage>{named(first.posts[9])});
+              std::vector<port::DueMessage>{named(first.outbox[9])});
     EXPECT_TRUE(store().due_by_target(at(4), "", 2, 100).value().empty());
 }
 
 TEST_P(StoreConformance, TakenPost_IsRemovedWithTheAppend) {
     auto first = create(1, "acme");
-    first.posts = {post(1, 1, 0, "session", 0), post(1, 1, 1, "session", 0)};
+    first.outbox = {outbox_row(1, 1, 0, "session", 0), outbox_row(1, 1, 1, "session", 0)};
     commit_one(first);
     auto taker = create(2, "acme");
-    taker.taken = {first.posts[0].key};
+    taker.taken = {first.outbox[0].key};
     commit_one(taker);
     EXPECT_EQ(store().due_messages("session", at(0), 10).value(),
-              (std::vector<port::OutboxRow>{first.posts[1]}));
+              (std::vector<port::OutboxRow>{first.outbox[1]}));
     auto refused = append(2, 7);  // the session is missing
-    refused.taken = {first.posts[1].key};
+    refused.taken = {first.outbox[1].key};
     EXPECT_FALSE(store().commit({&refused, 1})[0]);
-    EXPECT_TRUE(store().post(first.posts[1].key).value());
+    EXPECT_TRUE(store().outbox_message(first.outbox[1].key).value());
 }
 
 // A query finds either the outbox message or the append that took it, so its fate is always known.
 TEST_P(StoreConformance, TakenPost_IsNotFoundEvenIfItsTakerIsDeleted) {
     auto first = create(1, "acme");
-    for (std::uint32_t n = 0; n < 4; ++n) first.posts.push_back(post(1, 1, n, "session", 0));
+    for (std::uint32_t n = 0; n < 4; ++n) first.outbox.push_back(outbox_row(1, 1, n, "session", 0));
     commit_one(first);
     auto const stored = [&] {
         std::string out;
-        for (auto const& row : first.posts) out += store().post(row.key).value() ? 'y' : 'n';
+        for (auto const& row : first.outbox)
+            out += store().outbox_message(row.key).value() ? 'y' : 'n';
         return out;
     };
     auto taker = create(2, "acme");
-    taker.taken = {first.posts[0].key};
+    taker.taken = {first.outbox[0].key};
     commit_one(taker);
     EXPECT_EQ(stored(), "nyyy");
     auto deleted = append(2, 1);  // takes a message and deletes its session
-    deleted.taken = {first.posts[1].key};
+    deleted.taken = {first.outbox[1].key};
     deleted.erase = true;
     commit_one(deleted);
     EXPECT_EQ(stored(), "nnyy");
     auto sender = append(1, 1);  // receives a message and is deleted
-    sender.taken = {first.posts[2].key};
+    sender.taken = {first.outbox[2].key};
     sender.erase = true;
     commit_one(sender);
     EXPECT_EQ(stored(), "nnny");
@@ -119,69 +120,69 @@ TEST_P(StoreConformance, TakenPost_IsNotFoundEvenIfItsTakerIsDeleted) {
 
 TEST_P(StoreConformance, TakenPost_OfARefusedAppend_Stays) {
     auto first = create(1, "acme");
-    first.posts = {post(1, 1, 0, "session", 0)};
+    first.outbox = {outbox_row(1, 1, 0, "session", 0)};
     commit_one(first);
     commit_one(create(2, "acme"));
     auto stale = append(2, 7);
-    stale.taken = {first.posts[0].key};
+    stale.taken = {first.outbox[0].key};
     auto other = append(1, 1);
     std::vector<port::Append> const both{stale, other};
     auto const results = store().commit(both);
     EXPECT_FALSE(results[0]);
     EXPECT_TRUE(results[1]) << "the others of the batch are written";
-    EXPECT_EQ(store().post(first.posts[0].key).value(), first.posts[0]);
+    EXPECT_EQ(store().outbox_message(first.outbox[0].key).value(), first.outbox[0]);
 }
 
-TEST_P(StoreConformance, Posts_OutliveTheirSender) {
+TEST_P(StoreConformance, OutboxMessages_OutliveTheirSender) {
     auto first = create(1, "acme");
     commit_one(first);
     auto last = append(1, 1);
     last.erase = true;
-    last.posts = {post(1, 2, 0, "session", 0)};
+    last.outbox = {outbox_row(1, 2, 0, "session", 0)};
     commit_one(last);
-    EXPECT_EQ(store().due_messages("session", at(0), 10).value(), last.posts);
+    EXPECT_EQ(store().due_messages("session", at(0), 10).value(), last.outbox);
 }
 
-TEST_P(StoreConformance, PostUpdate_IsKeptOrRemovesThePost) {
+TEST_P(StoreConformance, OutboxUpdate_IsKeptOrRemovesTheMessage) {
     auto first = create(1, "acme");
-    first.posts = {post(1, 1, 0, "webhook", 0), post(1, 1, 1, "webhook", 0)};
+    first.outbox = {outbox_row(1, 1, 0, "webhook", 0), outbox_row(1, 1, 1, "webhook", 0)};
     commit_one(first);
     port::OutboxUpdate tried;
-    tried.key = first.posts[0].key;
+    tried.key = first.outbox[0].key;
     tried.attempts = 2;
     tried.next_at = at(40);
     tried.last_status = 503;
     tried.last_error = "busy";
     port::OutboxUpdate gone;
-    gone.key = first.posts[1].key;
+    gone.key = first.outbox[1].key;
     gone.gone = true;
     port::OutboxUpdate unknown;
     unknown.key = {session(9), 1, 0};
     std::vector<port::OutboxUpdate> const updates{tried, gone, unknown};
     ASSERT_TRUE(store().update_messages(updates));
-    auto kept = first.posts[0];
+    auto kept = first.outbox[0];
     kept.attempts = 2;
     kept.next_at = at(40);
     kept.last_status = 503;
     kept.last_error = "busy";
-    EXPECT_EQ(store().post(tried.key).value(), kept);
-    EXPECT_FALSE(store().post(gone.key).value());
+    EXPECT_EQ(store().outbox_message(tried.key).value(), kept);
+    EXPECT_FALSE(store().outbox_message(gone.key).value());
     tried.state = port::OutboxState::delivered;
     tried.delivered = at(50);
     ASSERT_TRUE(store().update_messages({&tried, 1}));
     EXPECT_TRUE(store().due_messages("webhook", at(99), 9).value().empty());
-    EXPECT_EQ(store().post(tried.key).value()->delivered, at(50));
+    EXPECT_EQ(store().outbox_message(tried.key).value()->delivered, at(50));
 }
 
 TEST_P(StoreConformance, SessionNumber_UsedByAPost_IsNotReused) {
     auto first = create(1, "acme");
-    first.posts = {post(1, 1, 0, "session", 0)};
-    first.posts[0].makes = session(77);
+    first.outbox = {outbox_row(1, 1, 0, "session", 0)};
+    first.outbox[0].makes = session(77);
     commit_one(first);
     EXPECT_EQ(store().next_session_number(), 78u);
     reopen();
     EXPECT_EQ(store().next_session_number(), 78u);
-    EXPECT_EQ(store().post(first.posts[0].key).value(), first.posts[0]);
+    EXPECT_EQ(store().outbox_message(first.outbox[0].key).value(), first.outbox[0]);
 }
 
 TEST_P(StoreConformance, Alias_HasOneLiveSessionOfItsProject) {

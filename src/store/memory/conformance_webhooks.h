@@ -78,10 +78,10 @@ TEST_P(StoreConformance, Secret_StaysUntilTheSessionIsDeleted) {
 
 TEST_P(StoreConformance, SentMessage_IsKnownUntilClosedOrDeleted) {
     auto first = create(1, "acme", 9);
-    first.posts = {post(1, 9, 0, "notify:CHAT", 0)};
+    first.outbox = {outbox_row(1, 9, 0, "notify:CHAT", 0)};
     commit_one(first);
     port::OutboxUpdate update;
-    update.key = first.posts[0].key;
+    update.key = first.outbox[0].key;
     auto const known = [&] {
         std::string out;
         for (port::SentRow const& row : store().sent(session(1), 2, 1, "notify:CHAT").value())
@@ -112,13 +112,13 @@ TEST_P(StoreConformance, SentMessage_IsKnownUntilClosedOrDeleted) {
 // A person, or another process, has changed the message during the attempt.
 TEST_P(StoreConformance, OutcomeOfAnAttempt_OfAChangedMessage_IsDropped) {
     auto first = create(1, "acme", 9);
-    for (std::uint32_t const n : {0, 1}) first.posts.push_back(post(1, 9, n, "webhook", 10));
+    for (std::uint32_t const n : {0, 1}) first.outbox.push_back(outbox_row(1, 9, n, "webhook", 10));
     commit_one(first);
-    port::OutboxUpdate outcome{.key = first.posts[0].key};
+    port::OutboxUpdate outcome{.key = first.outbox[0].key};
     outcome.attempt = port::OutboxAttempt{.attempts = 0, .next_at = at(10)};
     outcome.attempts = 1;
     outcome.next_at = at(40);
-    auto const stored = [&] { return store().post(outcome.key).value(); };
+    auto const stored = [&] { return store().outbox_message(outcome.key).value(); };
     ASSERT_TRUE(store().update_messages({&outcome, 1}));
     EXPECT_EQ(stored()->next_at, at(40));
     auto late = outcome;
@@ -137,18 +137,18 @@ TEST_P(StoreConformance, OutcomeOfAnAttempt_OfAChangedMessage_IsDropped) {
     late.gone = true;
     ASSERT_TRUE(store().update_messages({&late, 1}));
     EXPECT_EQ(stored()->state, port::OutboxState::delivered);
-    port::OutboxUpdate withdrawn{.key = first.posts[1].key, .gone = true};
+    port::OutboxUpdate withdrawn{.key = first.outbox[1].key, .gone = true};
     withdrawn.attempt = port::OutboxAttempt{.attempts = 0, .next_at = at(10)};
     ASSERT_TRUE(store().update_messages({&withdrawn, 1}));
-    EXPECT_FALSE(store().post(withdrawn.key).value());
+    EXPECT_FALSE(store().outbox_message(withdrawn.key).value());
 }
 
 // The receiver has the message, whatever became of the row.
 TEST_P(StoreConformance, SentMessage_OfADroppedOutcome_IsKnown) {
     auto first = create(1, "acme", 9);
-    first.posts = {post(1, 9, 0, "notify:CHAT", 0)};
+    first.outbox = {outbox_row(1, 9, 0, "notify:CHAT", 0)};
     commit_one(first);
-    port::OutboxUpdate update{.key = first.posts[0].key};
+    port::OutboxUpdate update{.key = first.outbox[0].key};
     update.attempt = port::OutboxAttempt{.attempts = 7, .next_at = at(0)};
     update.sent = port::SentRow{2, 1, "notify:CHAT", "a", "body"};
     ASSERT_TRUE(store().update_messages({&update, 1}));
@@ -263,13 +263,13 @@ TEST_P(StoreConformance, OldKeptDeliveries_AreDropped) {
 
 TEST_P(StoreConformance, OutgoingPosts_AreListedByProjectAndState) {
     auto first = create(1, "acme", 9);
-    for (Seq const seq : {2, 5, 7}) first.posts.push_back(post(1, seq, 0, "webhook", 0));
-    first.posts.push_back(post(1, 5, 1, "session", 0));
-    first.posts[1].state = port::OutboxState::dead;
+    for (Seq const seq : {2, 5, 7}) first.outbox.push_back(outbox_row(1, seq, 0, "webhook", 0));
+    first.outbox.push_back(outbox_row(1, 5, 1, "session", 0));
+    first.outbox[1].state = port::OutboxState::dead;
     auto second = create(2, "other");
-    second.posts = {post(2, 1, 0, "webhook", 0)};
+    second.outbox = {outbox_row(2, 1, 0, "webhook", 0)};
     auto third = create(3, "acme");
-    third.posts = {post(3, 1, 0, "webhook", 0)};
+    third.outbox = {outbox_row(3, 1, 0, "webhook", 0)};
     for (auto const& one : {first, second, third}) commit_one(one);
     auto const keys = [&](port::OutboxFilter const& filter) {
         std::string out;
@@ -291,42 +291,42 @@ TEST_P(StoreConformance, OutgoingPosts_AreListedByProjectAndState) {
 
 TEST_P(StoreConformance, OldDeliveredPosts_AreDropped) {
     auto first = create(1, "acme", 9);
-    for (Seq const seq : {1, 2, 3}) first.posts.push_back(post(1, seq, 0, "webhook", 0));
+    for (Seq const seq : {1, 2, 3}) first.outbox.push_back(outbox_row(1, seq, 0, "webhook", 0));
     commit_one(first);
     for (Seq const seq : {1, 2}) {
         port::OutboxUpdate done;
-        done.key = first.posts[seq - 1].key;
+        done.key = first.outbox[seq - 1].key;
         done.state = port::OutboxState::delivered;
         done.delivered = at(static_cast<std::int64_t>(seq) * 10);
         ASSERT_TRUE(store().update_messages({&done, 1}));
     }
     ASSERT_TRUE(store().drop_delivered(at(20)));
-    EXPECT_FALSE(store().post(first.posts[0].key).value());
-    EXPECT_TRUE(store().post(first.posts[1].key).value());
-    EXPECT_TRUE(store().post(first.posts[2].key).value());
+    EXPECT_FALSE(store().outbox_message(first.outbox[0].key).value());
+    EXPECT_TRUE(store().outbox_message(first.outbox[1].key).value());
+    EXPECT_TRUE(store().outbox_message(first.outbox[2].key).value());
 }
 
 TEST_P(StoreConformance, OldGivenUpPosts_AreDropped) {
     auto first = create(1, "acme");
-    for (Seq const seq : {1, 2, 3, 4}) first.posts.push_back(post(1, seq, 0, "webhook", 0));
+    for (Seq const seq : {1, 2, 3, 4}) first.outbox.push_back(outbox_row(1, seq, 0, "webhook", 0));
     commit_one(first);
     for (Seq const seq : {1, 2, 3}) {
         port::OutboxUpdate done;
-        done.key = first.posts[seq - 1].key;
+        done.key = first.outbox[seq - 1].key;
         done.state = seq == 2 ? port::OutboxState::disabled : port::OutboxState::dead;
-        done.next_at = first.posts[0].created + Duration(static_cast<std::int64_t>(seq) * 10);
+        done.next_at = first.outbox[0].created + Duration(static_cast<std::int64_t>(seq) * 10);
         ASSERT_TRUE(store().update_messages({&done, 1}));
     }
-    Time const until = first.posts[0].created + Duration(30);
+    Time const until = first.outbox[0].created + Duration(30);
     EXPECT_EQ(store().count_given_up(until, 10).value(), 2U);
     EXPECT_EQ(store().count_given_up(until, 1).value(), 1U);
     ASSERT_TRUE(store().drop_given_up(until, 1));
     EXPECT_EQ(store().count_given_up(until, 10).value(), 1U);
     ASSERT_TRUE(store().drop_given_up(until, 10));
-    EXPECT_FALSE(store().post(first.posts[0].key).value());
-    EXPECT_FALSE(store().post(first.posts[1].key).value());
-    EXPECT_TRUE(store().post(first.posts[2].key).value());
-    EXPECT_TRUE(store().post(first.posts[3].key).value());
+    EXPECT_FALSE(store().outbox_message(first.outbox[0].key).value());
+    EXPECT_FALSE(store().outbox_message(first.outbox[1].key).value());
+    EXPECT_TRUE(store().outbox_message(first.outbox[2].key).value());
+    EXPECT_TRUE(store().outbox_message(first.outbox[3].key).value());
 }
 
 }  // namespace dormouse::store

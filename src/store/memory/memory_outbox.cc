@@ -32,9 +32,9 @@ bool is_same(port::SentRow const& a, port::SentRow const& b) {
 Result<void> MemoryStore::update_messages(std::span<port::OutboxUpdate const> updates) {
     std::scoped_lock const lock(disk_->mutex);
     for (port::OutboxUpdate const& update : updates) {
-        auto const found = disk_->posts.find(update.key);
-        bool const changes = found != disk_->posts.end() && is_as(found->second, update.attempt);
-        if (changes && update.gone) disk_->posts.erase(found);
+        auto const found = disk_->outbox.find(update.key);
+        bool const changes = found != disk_->outbox.end() && is_as(found->second, update.attempt);
+        if (changes && update.gone) disk_->outbox.erase(found);
         if (update.gone) continue;
         if (changes) put(found->second, update);
         auto const from = disk_->sessions.find(update.key.from.number());
@@ -51,7 +51,7 @@ Result<std::vector<port::OutboxRow>> MemoryStore::due_messages(std::string const
                                                                std::uint32_t limit) {
     std::scoped_lock const lock(disk_->mutex);
     std::map<std::tuple<Time, std::uint64_t, Seq, std::uint32_t>, port::OutboxRow const*> due;
-    for (auto const& [key, row] : disk_->posts) {
+    for (auto const& [key, row] : disk_->outbox) {
         bool const waits = row.state == port::OutboxState::pending && row.kind == kind;
         if (!waits || row.next_at > until) continue;
         due.emplace(std::tuple(row.next_at, key.from.number(), key.seq, key.n), &row);
@@ -69,7 +69,7 @@ Result<std::vector<port::DueMessage>> MemoryStore::due_by_target(Time until,
     std::scoped_lock const lock(disk_->mutex);
     using Place = std::tuple<Time, std::uint64_t, Seq, std::uint32_t>;
     std::map<std::string, std::map<Place, port::OutboxKey>> by_target;
-    for (auto const& [key, row] : disk_->posts) {
+    for (auto const& [key, row] : disk_->outbox) {
         bool const waits = row.state == port::OutboxState::pending && row.kind != "session";
         if (!waits || row.next_at > until || row.target <= after) continue;
         auto& due = by_target[row.target];
@@ -80,22 +80,22 @@ Result<std::vector<port::DueMessage>> MemoryStore::due_by_target(Time until,
     for (auto const& [target, due] : by_target) {
         if (found.size() >= limit) break;
         for (auto const& [place, key] : due)
-            found.push_back({key, target, disk_->posts.at(key).attempts});
+            found.push_back({key, target, disk_->outbox.at(key).attempts});
     }
     return found;
 }
 
-Result<std::optional<port::OutboxRow>> MemoryStore::post(port::OutboxKey const& key) {
+Result<std::optional<port::OutboxRow>> MemoryStore::outbox_message(port::OutboxKey const& key) {
     std::scoped_lock const lock(disk_->mutex);
-    auto const found = disk_->posts.find(key);
-    if (found == disk_->posts.end()) return std::nullopt;
+    auto const found = disk_->outbox.find(key);
+    if (found == disk_->outbox.end()) return std::nullopt;
     return found->second;
 }
 
 Result<std::vector<port::OutboxRow>> MemoryStore::list_messages(port::OutboxFilter const& filter) {
     std::scoped_lock const lock(disk_->mutex);
     std::vector<port::OutboxRow> found;
-    for (auto entry = disk_->posts.rbegin(); entry != disk_->posts.rend(); ++entry) {
+    for (auto entry = disk_->outbox.rbegin(); entry != disk_->outbox.rend(); ++entry) {
         auto const& [key, row] = *entry;
         if (found.size() == filter.limit) break;
         if (filter.before && !(key < *filter.before)) continue;
@@ -117,7 +117,7 @@ Result<std::optional<std::string>> MemoryStore::project_of(SessionId id) {
 
 Result<void> MemoryStore::drop_delivered(Time until) {
     std::scoped_lock const lock(disk_->mutex);
-    std::erase_if(disk_->posts, [&](auto const& one) {
+    std::erase_if(disk_->outbox, [&](auto const& one) {
         port::OutboxRow const& row = one.second;
         return row.state == port::OutboxState::delivered && row.delivered && *row.delivered < until;
     });
@@ -138,14 +138,14 @@ bool was_given_up(port::OutboxRow const& row, Time until) {
 Result<std::uint64_t> MemoryStore::count_given_up(Time until, std::uint32_t limit) {
     std::scoped_lock const lock(disk_->mutex);
     auto const count = std::ranges::count_if(
-        disk_->posts, [&](auto const& one) { return was_given_up(one.second, until); });
+        disk_->outbox, [&](auto const& one) { return was_given_up(one.second, until); });
     return std::min<std::uint64_t>(static_cast<std::uint64_t>(count), limit);
 }
 
 Result<void> MemoryStore::drop_given_up(Time until, std::uint32_t limit) {
     std::scoped_lock const lock(disk_->mutex);
     std::uint32_t dropped = 0;
-    std::erase_if(disk_->posts, [&](auto const& one) {
+    std::erase_if(disk_->outbox, [&](auto const& one) {
         bool const goes = dropped < limit && was_given_up(one.second, until);
         if (goes) ++dropped;
         return goes;

@@ -63,7 +63,7 @@ void MemoryStore::join() {
 std::uint64_t MemoryStore::next_session_number() {
     std::scoped_lock const lock(disk_->mutex);
     std::uint64_t largest = disk_->sessions.empty() ? 0 : disk_->sessions.rbegin()->first;
-    for (auto const& [key, row] : disk_->posts)
+    for (auto const& [key, row] : disk_->outbox)
         if (row.makes) largest = std::max(largest, row.makes->number());
     return largest + 1;
 }
@@ -103,7 +103,7 @@ void MemoryStore::drive(std::uint64_t number, MemoryDisk::Session& session, Appe
 // A message that another process took is not taken a second time.
 bool MemoryStore::may_take(Append const& append) const {
     return !shared_ || std::ranges::all_of(append.taken, [&](port::OutboxKey const& key) {
-        return disk_->posts.contains(key);
+        return disk_->outbox.contains(key);
     });
 }
 
@@ -205,8 +205,8 @@ Stamp MemoryStore::apply(Append const& append) {
         disk_->kept.erase(row.key);
     }
     add_to_feed(append);
-    for (auto const& row : append.posts) disk_->posts.emplace(row.key, row);
-    for (auto const& key : append.taken) disk_->posts.erase(key);
+    for (auto const& row : append.outbox) disk_->outbox.emplace(row.key, row);
+    for (auto const& key : append.taken) disk_->outbox.erase(key);
     for (auto const& line : append.audit) add_to_audit(line);
     write_rules(append);
     write_day_sums(append);
@@ -243,7 +243,7 @@ void MemoryStore::rewrite(MemoryDisk::Session& session, port::Rewrite const& rew
         stored->second.bytes = frame.bytes;
     }
     for (Seq const seq : rewrite.artifacts) session.artifacts.erase(seq);
-    for (auto const& key : rewrite.posts) disk_->posts.erase(key);
+    for (auto const& key : rewrite.outbox) disk_->outbox.erase(key);
     std::erase_if(session.sent, [&](port::SentRow const& row) {
         return std::ranges::find(rewrite.calls, row.call) != rewrite.calls.end();
     });
@@ -302,14 +302,14 @@ bool MemoryStore::comes_back(Append const& append) const {
 }
 
 bool MemoryStore::has_undelivered(SessionId id) const {
-    return std::ranges::any_of(disk_->posts, [&](auto const& entry) {
+    return std::ranges::any_of(disk_->outbox, [&](auto const& entry) {
         auto const& [key, row] = entry;
         return key.from == id && row.state == port::OutboxState::pending && row.kind != "held";
     });
 }
 
 void MemoryStore::forget_deleted(SessionId id) {
-    std::erase_if(disk_->posts, [&](auto const& entry) {
+    std::erase_if(disk_->outbox, [&](auto const& entry) {
         return entry.first.from == id && entry.second.state != port::OutboxState::pending;
     });
     std::erase_if(disk_->feed, [&](auto const& row) { return row.session == id && !row.deleted; });

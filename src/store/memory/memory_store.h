@@ -38,7 +38,7 @@ struct MemoryData {
         bool deleted = false;
     };
 
-    std::map<port::OutboxKey, port::OutboxRow> posts;
+    std::map<port::OutboxKey, port::OutboxRow> outbox;
     Epoch epoch = 0;
     // The processes that are not gone, each with its incarnation: after a fall-back two have had
     // one epoch.
@@ -163,7 +163,8 @@ public:
                                                                       std::string const& after,
                                                                       std::uint32_t each,
                                                                       std::uint32_t limit) override;
-    [[nodiscard]] Result<std::optional<port::OutboxRow>> post(port::OutboxKey const& key) override;
+    [[nodiscard]] Result<std::optional<port::OutboxRow>> outbox_message(
+        port::OutboxKey const& key) override;
     [[nodiscard]] Result<std::vector<port::OutboxRow>> list_messages(
         port::OutboxFilter const& filter) override;
     [[nodiscard]] Result<std::optional<std::string>> project_of(SessionId session) override;

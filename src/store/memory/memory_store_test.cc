@@ -84,20 +84,20 @@ TEST(MemoryStore, StoresWithoutADisk_ShareNothing) {
     EXPECT_EQ(other.epoch(), 1u);
 }
 
-TEST(MemoryStore, Post_OfASharedDisk_IsTakenOnce) {
+TEST(MemoryStore, OutboxMessage_OfASharedDisk_IsTakenOnce) {
     auto const disk = std::make_shared<MemoryDisk>();
     MemoryStore one(disk, 100, true);
     MemoryStore other(disk, 100, true);
     auto first = create(1, "acme");
-    first.posts = {post(1, 1, 0, "session", 0)};
+    first.outbox = {outbox_row(1, 1, 0, "session", 0)};
     first.epoch = one.epoch();
     ASSERT_TRUE(one.commit({&first, 1})[0]);
     auto given = create(2, "acme");
-    given.taken = {first.posts[0].key};
+    given.taken = {first.outbox[0].key};
     given.epoch = one.epoch();
     ASSERT_TRUE(one.commit({&given, 1})[0]);
     auto back = append(1, 1);
-    back.taken = {first.posts[0].key};
+    back.taken = {first.outbox[0].key};
     back.epoch = other.epoch();
     auto const result = other.commit({&back, 1})[0];
     ASSERT_FALSE(result);

@@ -158,7 +158,7 @@ Result<Connection*> Heartbeat::connection() {
     return *made;
 }
 
-Result<port::Beat> Heartbeat::beat(Self const& self) {
+Result<port::HeartbeatReply> Heartbeat::beat(Self const& self) {
     auto const connection = this->connection();
     if (!connection) return std::unexpected(connection.error());
     std::array calls{Call{count_sql}, Call{nodes_sql}, Call{news_sql}};
@@ -167,7 +167,7 @@ Result<port::Beat> Heartbeat::beat(Self const& self) {
     calls[0].parameters.integer(++beats_);
     auto const answers = (*connection)->run(calls, wait);
     if (!answers) return std::unexpected(answers.error().error);
-    port::Beat out{.taken = (*answers)[0].size() == 1, .nodes = node_rows((*answers)[1])};
+    port::HeartbeatReply out{.taken = (*answers)[0].size() == 1, .nodes = node_rows((*answers)[1])};
     Rows const& news = (*answers)[2];
     out.feed = static_cast<std::uint64_t>(news.integer(0, 0));
     out.access = static_cast<std::uint64_t>(news.integer(0, 1));

@@ -41,10 +41,10 @@ public:
     using Self = port::SharedStore::Self;
     // Counts a heartbeat, and returns who else takes part. One round trip. Errors: wrong_state
     // (another process uses the schema alone by now).
-    [[nodiscard]] Result<port::Beat> beat(Self const& self);
+    [[nodiscard]] Result<port::HeartbeatReply> beat(Self const& self);
     // Takes the process's row and its writer's row, unless it has counted a heartbeat since `seen`
     // was read: then false. From then on the database refuses its writes. First ends its backends
-    // that are in a call: one of them may hold the row's lock for a client that stands still.
+    // that are in a call: one of them may hold the row's lock for a frozen client.
     [[nodiscard]] Result<bool> remove(port::NodeRow const& seen);
 
     // See port::SharedStore.

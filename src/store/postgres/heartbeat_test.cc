@@ -12,7 +12,7 @@ using std::chrono::seconds;
 class HeartbeatTest : public SharedStores {
 protected:
     // The row of the process that has this store.
-    static port::NodeRow row_of(PostgresStore const& store, port::Beat const& beat) {
+    static port::NodeRow row_of(PostgresStore const& store, port::HeartbeatReply const& beat) {
         for (port::NodeRow const& row : beat.nodes)
             if (row.epoch == store.epoch()) return row;
         ADD_FAILURE() << "no row for epoch " << store.epoch();
@@ -24,11 +24,11 @@ protected:
             if (node.epoch == store.epoch()) return node.masters;
         return "no row";
     }
-    static port::Beat beat(PostgresStore& store, std::string const& url = {},
-                           bool draining = false) {
+    static port::HeartbeatReply beat(PostgresStore& store, std::string const& url = {},
+                                     bool draining = false) {
         auto out = store.beat({store.epoch(), url, "0a1b", draining});
         EXPECT_TRUE(out) << out.error().detail;
-        return out.value_or(port::Beat());
+        return out.value_or(port::HeartbeatReply());
     }
 };
 
@@ -190,7 +190,7 @@ TEST_F(HeartbeatTest, ProcessThatCountedMeanwhile_IsNotRemoved) {
     write(*b_, create(1, "acme"));
 }
 
-// A client that stands still in a call: its backend holds the lock of the writer's row.
+// A client that is frozen in a call: its backend holds the lock of the writer's row.
 TEST_F(HeartbeatTest, BackendInACall_IsEnded) {
     auto const seen = row_of(*b_, beat(*a_));
     auto stuck = in_schema();

@@ -155,7 +155,7 @@ Result<std::vector<std::string>> PostgresStore::feed_and_audit_findings() {
     return readers_->any()->feed_and_audit_findings();
 }
 
-Result<port::Beat> PostgresStore::beat(Self const& self) {
+Result<port::HeartbeatReply> PostgresStore::beat(Self const& self) {
     if (heartbeat_) return heartbeat_->beat(self);
     return std::unexpected(is_alone().error());
 }

@@ -71,7 +71,7 @@ public:
 
     // The number of this process's row in `nodes`.
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
-    [[nodiscard]] Result<port::Beat> beat(Self const& self) override;
+    [[nodiscard]] Result<port::HeartbeatReply> beat(Self const& self) override;
     [[nodiscard]] Result<bool> remove(port::NodeRow const& seen) override;
     [[nodiscard]] Result<std::vector<std::string>> receive(Duration limit) override;
     void end_wait() override;

@@ -127,11 +127,11 @@ constexpr auto writes = in_order<Write>({
     " ORDER BY p.no DESC, p.call DESC, p.gen DESC LIMIT $6::bigint) x"                          \
     " ORDER BY x.no DESC, x.call DESC, x.gen DESC LIMIT $6"
 #define BEFORE_PLACE " AND (p.no, p.call, p.gen) < ($1::bigint, $2::bigint, $3::bigint)"
-#define POST_COLUMNS                                                                      \
+#define OUTBOX_COLUMNS                                                                    \
     "SELECT s.id, o.seq, o.n, o.state, o.next_at, o.kind, o.target, o.makes, o.created, " \
     "o.attempts,"                                                                         \
     " o.last_status, o.last_error, o.delivered, o.sum, o.data "
-#define POST_SENDER " JOIN sessions s ON s.no = o.no "
+#define OUTBOX_SENDER " JOIN sessions s ON s.no = o.no "
 #define GIVEN_UP \
     " state > 1 AND next_at < $1 AND created < $1 AND kind <> 'session' AND kind <> 'held'"
 
@@ -313,9 +313,9 @@ constexpr auto reads = in_order<Read>({
     {Read::feed_limit,
      "SELECT greatest((SELECT max(n) FROM writers), (SELECT max(n) FROM feed),"
      " (SELECT value FROM meta WHERE name = 'feed_floor'))"},
-    {Read::due_messages,
-     POST_COLUMNS "FROM posts o" POST_SENDER "WHERE o.state = 0 AND o.kind = $1 AND o.next_at <= $2"
-                  " ORDER BY o.next_at, o.no, o.seq, o.n LIMIT $3"},
+    {Read::due_messages, OUTBOX_COLUMNS "FROM posts o" OUTBOX_SENDER
+                                        "WHERE o.state = 0 AND o.kind = $1 AND o.next_at <= $2"
+                                        " ORDER BY o.next_at, o.no, o.seq, o.n LIMIT $3"},
     // Reads one entry of the index for each target, and $3 messages of each.
     {Read::due_by_target,
      "WITH RECURSIVE found(target) AS ("
@@ -329,11 +329,11 @@ constexpr auto reads = in_order<Read>({
      "  (SELECT o.no, o.seq, o.n, o.attempts, o.target FROM posts o WHERE o.state = 0"
      "    AND o.kind <> 'session' AND o.target = f.target AND o.next_at <= $2"
      "    ORDER BY o.next_at, o.no, o.seq, o.n LIMIT $3) x WHERE f.target IS NOT NULL LIMIT $4"},
-    {Read::post, POST_COLUMNS "FROM posts o" POST_SENDER
-                              "WHERE o.no = $1 AND s.id = $2 AND o.seq = $3 AND o.n = $4"},
+    {Read::outbox_message, OUTBOX_COLUMNS
+     "FROM posts o" OUTBOX_SENDER "WHERE o.no = $1 AND s.id = $2 AND o.seq = $3 AND o.n = $4"},
     // $5: a state, or -1 for all.
-    {Read::list_messages, POST_COLUMNS
-     "FROM posts o" POST_SENDER "WHERE (o.no, o.seq, o.n) < ($1::bigint, $2::bigint, $3::bigint)"
+    {Read::list_messages, OUTBOX_COLUMNS
+     "FROM posts o" OUTBOX_SENDER "WHERE (o.no, o.seq, o.n) < ($1::bigint, $2::bigint, $3::bigint)"
      " AND o.kind NOT IN ('session', 'held') AND ($5::bigint < 0 OR o.state = $5)"
      " AND s.project = $4 ORDER BY o.no DESC, o.seq DESC, o.n DESC LIMIT $6"},
     {Read::count_given_up, "SELECT count(*) FROM (SELECT FROM posts WHERE" GIVEN_UP " LIMIT $2) x"},
@@ -381,8 +381,8 @@ constexpr auto reads = in_order<Read>({
 #undef PENDING_CHOICE
 #undef OF_EACH_PROJECT
 #undef BEFORE_PLACE
-#undef POST_COLUMNS
-#undef POST_SENDER
+#undef OUTBOX_COLUMNS
+#undef OUTBOX_SENDER
 #undef GIVEN_UP
 
 }  // namespace

@@ -90,7 +90,7 @@ enum class Read : std::uint8_t {
     feed_limit,
     due_messages,
     due_by_target,
-    post,
+    outbox_message,
     list_messages,
     count_given_up,
     secret,

@@ -51,7 +51,7 @@ port::Append Contents::sealed(port::Append const& append) {
     for (port::ArtifactRow& row : out.artifacts)
         row.bytes =
             std::make_shared<std::string const>(sealed_artifact(out.session, row.seq, *row.bytes));
-    for (port::OutboxRow& row : out.posts) seal(row);
+    for (port::OutboxRow& row : out.outbox) seal(row);
     for (port::SecretRow& row : out.secrets)
         row.secret =
             sealer_.seal_text(row.secret, places::secret(out.session, row.call, row.generation));

@@ -55,8 +55,8 @@ protected:
         EXPECT_EQ(store.page(a_, 1, 1).value().front().bytes, "[[\"" + content_ + "\",1,{}]]");
         EXPECT_EQ(store.newest(std::vector{a_}).value().front().head, 2U);
         EXPECT_EQ(store.artifact(a_, 2).value(), content_);
-        EXPECT_EQ(store.post({a_, 1, 0}).value()->body, content_);
-        EXPECT_EQ(store.post({a_, 1, 0}).value()->last_error, content_);
+        EXPECT_EQ(store.outbox_message({a_, 1, 0}).value()->body, content_);
+        EXPECT_EQ(store.outbox_message({a_, 1, 0}).value()->last_error, content_);
         EXPECT_EQ(store.secret(a_, 1, 1).value(), content_);
         EXPECT_EQ(store.rules().value().front().body, content_);
         EXPECT_EQ(inner->feed_and_audit_findings().value(), std::vector<std::string>());

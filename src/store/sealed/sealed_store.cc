@@ -33,7 +33,7 @@ public:
     Shared(port::SharedStore& store, Sealer& sealer, Contents& contents)
         : store_(store), sealer_(sealer), contents_(contents) {}
 
-    Result<port::Beat> beat(Self const& self) override { return store_.beat(self); }
+    Result<port::HeartbeatReply> beat(Self const& self) override { return store_.beat(self); }
     Result<bool> remove(port::NodeRow const& seen) override { return store_.remove(seen); }
     Result<std::vector<std::string>> receive(Duration limit) override {
         return store_.receive(limit);
@@ -215,8 +215,8 @@ Result<std::vector<port::OutboxRow>> SealedStore::due_messages(std::string const
                        [this](port::OutboxRow& row) { return contents_.open(row); });
 }
 
-Result<std::optional<port::OutboxRow>> SealedStore::post(port::OutboxKey const& key) {
-    return opened(store_->post(key), [this](std::optional<port::OutboxRow>& row) {
+Result<std::optional<port::OutboxRow>> SealedStore::outbox_message(port::OutboxKey const& key) {
+    return opened(store_->outbox_message(key), [this](std::optional<port::OutboxRow>& row) {
         return row ? contents_.open(*row) : Result<void>();
     });
 }

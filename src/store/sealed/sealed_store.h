@@ -129,7 +129,8 @@ public:
         Time until, std::string const& after, std::uint32_t each, std::uint32_t limit) override {
         return store_->due_by_target(until, after, each, limit);
     }
-    [[nodiscard]] Result<std::optional<port::OutboxRow>> post(port::OutboxKey const& key) override;
+    [[nodiscard]] Result<std::optional<port::OutboxRow>> outbox_message(
+        port::OutboxKey const& key) override;
     [[nodiscard]] Result<std::vector<port::OutboxRow>> list_messages(
         port::OutboxFilter const& filter) override;
     [[nodiscard]] Result<void> update_messages(

@@ -33,8 +33,8 @@ TEST_F(SealedStoreTest, Contents_AreReadAsWritten) {
     EXPECT_EQ(loaded.snapshot->state, "{\"the marker\"}");
     EXPECT_EQ(store_.page(a_, 1, 1).value().front().bytes, "[[\"the marker\",1,{}]]");
     EXPECT_EQ(store_.artifact(a_, 2).value(), content_);
-    EXPECT_EQ(store_.post({a_, 1, 0}).value()->body, content_);
-    EXPECT_EQ(store_.post({a_, 1, 0}).value()->last_error, content_);
+    EXPECT_EQ(store_.outbox_message({a_, 1, 0}).value()->body, content_);
+    EXPECT_EQ(store_.outbox_message({a_, 1, 0}).value()->last_error, content_);
     EXPECT_EQ(store_.secret(a_, 1, 1).value(), content_);
     EXPECT_EQ(store_.rules().value().front().body, content_);
     EXPECT_EQ(store_.sessions("p", 0, 9).value().front().title, content_);
@@ -47,8 +47,8 @@ TEST_F(SealedStoreTest, StoreBelow_HoldsNoContent) {
     EXPECT_FALSE(loaded.snapshot->state.contains(content_));
     EXPECT_FALSE(inner_->page(a_, 1, 1).value().front().bytes.contains(content_));
     EXPECT_FALSE(inner_->artifact(a_, 2).value()->contains(content_));
-    EXPECT_FALSE(inner_->post({a_, 1, 0}).value()->body.contains(content_));
-    EXPECT_FALSE(inner_->post({a_, 1, 0}).value()->last_error.contains(content_));
+    EXPECT_FALSE(inner_->outbox_message({a_, 1, 0}).value()->body.contains(content_));
+    EXPECT_FALSE(inner_->outbox_message({a_, 1, 0}).value()->last_error.contains(content_));
     EXPECT_FALSE(inner_->secret(a_, 1, 1).value()->contains(content_));
     EXPECT_FALSE(inner_->rules().value().front().body.contains(content_));
 }

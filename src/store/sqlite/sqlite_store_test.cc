@@ -316,7 +316,7 @@ TEST(SqliteStore, FrameInShortForm_IsReadWholeAndShownBySql) {
 
 // Stores a session of an external agent as release 0.1 wrote it: two prompts use the id "t" for a
 // tool call, and only a permission names "u".
-void work_of_a_program(port::Store& store) {
+void work_of_an_external_agent(port::Store& store) {
     auto made = create(1, "acme", 9);
     made.frame.bytes =
         R"([["session_created",10,{"cwd":"/w"}],)"
@@ -341,7 +341,7 @@ void work_of_a_program(port::Store& store) {
 TEST(SqliteStore, MessagesView_AgentToolCalls_ShowLastKnownData) {
     TestDirectory const directory;
     auto const store = open_in(directory);
-    work_of_a_program(*store);
+    work_of_an_external_agent(*store);
     auto const calls = [&](std::string const& message) {
         return directory.text("SELECT tool_calls FROM agent_session_messages WHERE id = '" +
                               message + "'");

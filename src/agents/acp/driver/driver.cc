@@ -214,7 +214,7 @@ Situation Driver::situation() const {
                   .can = can_};
     if (!to) return out;
     if (prompt_) {
-        out.wanted = prompt_->request.program->again ? repeat : Situation::Wanted::prompt;
+        out.wanted = prompt_->request.external->again ? repeat : Situation::Wanted::prompt;
     } else {
         out.wanted = attach_requests_.front().ask.has_past ? screen_with_past : screen;
     }
@@ -226,8 +226,8 @@ Situation Driver::situation() const {
 
 std::optional<Driver::Goal> Driver::goal() const {
     if (prompt_) {
-        AgentContext const& program = *prompt_->request.program;
-        return Goal{program.acp_session, program.cwd, program.project};
+        AgentContext const& external = *prompt_->request.external;
+        return Goal{external.acp_session, external.cwd, external.project};
     }
     if (attach_requests_.empty()) return std::nullopt;
     port::TerminalRequest const& ask = attach_requests_.front().ask;

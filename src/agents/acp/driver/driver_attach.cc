@@ -119,7 +119,7 @@ void Driver::search() {
     finder_.find({.folder = cwd_,
                   .marker = marker_of(id_, ask.turn, ask.step),
                   .attempt = ask.attempt,
-                  .since = prompt_->request.program->began,
+                  .since = prompt_->request.external->began,
                   .closes = can_.close},
                  [this](std::string session) {
                      target_ = std::move(session);
@@ -156,7 +156,7 @@ void Driver::on_attached(Dialect::Answer<Opened> opened) {
 bool Driver::misses_past() const {
     if (!prompt_ || !replay_.is_whole()) return false;
     AskModel const& ask = prompt_->request.ask;
-    AgentContext const& context = *prompt_->request.program;
+    AgentContext const& context = *prompt_->request.external;
     return context.again && context.turn.prompt_received &&
            !replay_.holds(marker_of(id_, ask.turn, ask.step), ask.attempt);
 }
@@ -230,7 +230,7 @@ Failure Driver::failure_of(Refusal const& refusal) const {
         session_.state == ProcessSession::State::ready && refusal.why == Refusal::Why::unknown;
     if (lost)
         return {AgentFailure::How::died, "agent_lost_session",
-                "The agent no longer knows its session: " + text};
+                "The agent has lost its session: " + text};
     return {AgentFailure::How::refused, "agent_refused", "The agent refused: " + text};
 }
 

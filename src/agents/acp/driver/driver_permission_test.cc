@@ -17,17 +17,17 @@ TEST_F(DriverTest, Permission_IsAnsweredWithOptionOfTheKind) {
     (void)taken();
     asks(default_options);
     EXPECT_EQ(taken(), R"(ask1:acp:execute:{"a":1})");
-    programs->notify(session, {2, 1, true, false});  // of another attempt
+    agents->notify(session, {2, 1, true, false});  // of another attempt
     EXPECT_EQ(last_line().find("outcome"), std::string::npos);
-    programs->notify(session, {1, 1, true, false});
+    agents->notify(session, {1, 1, true, false});
     EXPECT_NE(
         last_line().find(R"("id":77,"result":{"outcome":{"outcome":"selected","optionId":"b"}})"),
         std::string::npos);
     asks(default_options);
-    programs->notify(session, {1, 2, false, false});
+    agents->notify(session, {1, 2, false, false});
     EXPECT_NE(last_line().find(R"("optionId":"c")"), std::string::npos);
     asks(R"([{"optionId":"a","kind":"allow_always"}])");
-    programs->notify(session, {1, 3, false, false});
+    agents->notify(session, {1, 3, false, false});
     EXPECT_NE(last_line().find(R"({"outcome":"cancelled"})"), std::string::npos);
 }
 
@@ -146,8 +146,8 @@ protected:
     std::optional<Sha256> of(std::string const& call, std::string const& id = "t1",
                              std::string const& before = "",
                              std::string const& options = default_options) {
-        programs.reset();
-        programs = std::make_unique<ExternalAgents>(own, processes, loop);
+        agents.reset();
+        agents = std::make_unique<ExternalAgents>(own, processes, loop);
         context.acp_session.clear();
         prompt();
         ready();
@@ -263,7 +263,7 @@ TEST_F(DriverTest, Permission_OpenWhenTurnEnds_IsCancelled) {
               std::string::npos)
         << last_line();
     std::size_t const lines = processes.newest().lines.size();
-    programs->notify(session, {1, 1, true, false});
+    agents->notify(session, {1, 1, true, false});
     EXPECT_EQ(processes.newest().lines.size(), lines) << "it was answered";
 }
 

@@ -57,7 +57,7 @@ void Driver::send_prompt() {
     prompt_->sent = true;
     port::ModelRequest const& request = prompt_->request;
     AskModel const& ask = request.ask;
-    AgentContext const& context = *request.program;
+    AgentContext const& context = *request.external;
     std::string const marker = marker_of(id_, ask.turn, ask.step);
     PromptTerms terms{.delivery = delivery_of(replay_, context, marker, ask.attempt),
                       .images = can_.images,
@@ -175,7 +175,7 @@ void Driver::on_update(Update update) {
     auto added = coalescer_.add(std::move(update), brief);
     if (added.delta) show(*std::move(added.delta), brief);
     keep(std::move(added.outputs));
-    if (!added.title.empty() && prompt_ && !std::exchange(prompt_->request.program->titled, true))
+    if (!added.title.empty() && prompt_ && !std::exchange(prompt_->request.external->titled, true))
         prompt_->done(Change{std::string(cut_utf8(added.title, title_max)), {}, {}, {}, true});
     if (coalescer_.has_more() && !flush_.is_set())
         flush_.set(flush_every, [this] { keep(coalescer_.flush()); });

@@ -79,7 +79,7 @@ private:
         request.ask = {1, 1, attempt, 9, 0, true};
         request.id = {++last_, 0};
         context_.again = attempt > 1;
-        request.program = context_;
+        request.external = context_;
         current_ = last_;
         programs_->prompt(
             std::move(request), {}, [](port::Delta const&) {},

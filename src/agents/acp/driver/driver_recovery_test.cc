@@ -182,7 +182,7 @@ TEST_F(DriverTest, NoLoadOrResume_NewSessionGetsPast) {
 
 TEST_F(DriverTest, LongPast_OnlyNewestIsSent) {
     own.past_bytes = 60;
-    programs = std::make_unique<ExternalAgents>(own, processes, loop);
+    agents = std::make_unique<ExternalAgents>(own, processes, loop);
     past = {message_of(ViewMessage::Role::user, "the oldest of all messages, and long", 3),
             message_of(ViewMessage::Role::assistant, "the newest answer", 4)};
     context.seen = 5;
@@ -195,7 +195,7 @@ TEST_F(DriverTest, LongPast_OnlyNewestIsSent) {
 
 TEST_F(DriverTest, LostSession_IsReplacedAndReported) {
     for (std::string const message : {"Resource not found", "Session not found: x"}) {
-        programs = std::make_unique<ExternalAgents>(own, processes, loop);
+        agents = std::make_unique<ExternalAgents>(own, processes, loop);
         context.acp_session = "old";
         past = {message_of(ViewMessage::Role::user, "first", 3)};
         context.seen = 5;

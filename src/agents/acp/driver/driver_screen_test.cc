@@ -35,7 +35,7 @@ protected:
             session, "fake", acp_session, cwd, "default", has_past, [this](Command::Body body) {
                 take(std::move(body));
             }};
-        programs->open_terminal(std::move(ask), [this](Result<port::AttachInfo> entry) {
+        agents->open_terminal(std::move(ask), [this](Result<port::AttachInfo> entry) {
             entry ? add("open") : add("closed:" + std::string(info(entry.error().code).text));
             if (entry) attached = *std::move(entry);
             if (!entry) why = entry.error().detail;
@@ -47,8 +47,8 @@ protected:
         request.session = session;
         request.ask = {1, 1, 1, 9, 0, true};
         request.id = {101, 0};
-        request.program = AgentContext{"s1", cwd, 0, false, {}};
-        programs->prompt(
+        request.external = AgentContext{"s1", cwd, 0, false, {}};
+        agents->prompt(
             std::move(request), {}, [](port::Delta const&) {},
             [this](Command::Body body) { take(std::move(body)); });
         loop.run();
@@ -107,8 +107,7 @@ protected:
     FakeProcesses processes;
     FakePort http;
     Settings own = settings(http);
-    std::unique_ptr<ExternalAgents> programs =
-        std::make_unique<ExternalAgents>(own, processes, loop);
+    std::unique_ptr<ExternalAgents> agents = std::make_unique<ExternalAgents>(own, processes, loop);
     port::AttachInfo attached;
     std::string events, why;
 };
@@ -343,7 +342,7 @@ TEST_F(ScreenTest, Attached_PermissionIsLeftToScreen) {
 
 TEST_F(ScreenTest, CancelDuringStart_NextPromptIsServed) {
     prompt();
-    programs->stop(session, {101, 0});
+    agents->stop(session, {101, 0});
     ready();
     EXPECT_EQ(processes.methods(), "initialize");
     prompt();
@@ -352,12 +351,12 @@ TEST_F(ScreenTest, CancelDuringStart_NextPromptIsServed) {
 
 TEST_F(ScreenTest, Attach_WithoutScreenOrSandbox_IsRefused) {
     own.attach_command.clear();
-    programs = std::make_unique<ExternalAgents>(own, processes, loop);
+    agents = std::make_unique<ExternalAgents>(own, processes, loop);
     attach();
     EXPECT_EQ(taken(), "closed:wrong_kind");
     own = settings(http);
     own.only_project = "other";
-    programs = std::make_unique<ExternalAgents>(own, processes, loop);
+    agents = std::make_unique<ExternalAgents>(own, processes, loop);
     attach();
     EXPECT_EQ(taken(), "closed:agent_unavailable");
     EXPECT_TRUE(processes.all.empty());

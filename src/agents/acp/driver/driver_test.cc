@@ -58,7 +58,7 @@ TEST_F(DriverTest, ProcessThatWaits_HasThePermissionOfThePromptItServes) {
     auto const first = permission;
     prompt();
     permission = std::make_shared<bool>(true);
-    programs->stop(session, {101, 0});
+    agents->stop(session, {101, 0});
     loop.pass(Duration(2'000));
     prompt("again", 2);
     ASSERT_EQ(processes.all.size(), 1U);
@@ -76,7 +76,7 @@ TEST_F(DriverTest, ProcessThatWaits_HasThePermissionOfThePromptItServes) {
 TEST_F(DriverTest, PromptThatWaitsForTheDriverAndMustNotBegin_IsNotSent) {
     prompt();
     attach();
-    programs->stop(session, {101, 0});
+    agents->stop(session, {101, 0});
     prompt("again", 2);
     (void)taken();
     may_start = false;
@@ -84,7 +84,7 @@ TEST_F(DriverTest, PromptThatWaitsForTheDriverAndMustNotBegin_IsNotSent) {
     loop.run();
     EXPECT_EQ(taken(), "not_begun");
     EXPECT_EQ(prompted().find("again"), std::string::npos);
-    EXPECT_FALSE(programs->prompting(session, {102, 0}));
+    EXPECT_FALSE(agents->prompting(session, {102, 0}));
 }
 
 TEST_F(DriverTest, Process_GetsFolderEnvironmentAndOurServer) {
@@ -213,7 +213,7 @@ TEST_F(DriverTest, Prompt_AnsweredBeforeFlush_KeepsNewestPlan) {
 
 TEST_F(DriverTest, RefusedAfterStop_ProcessEnds) {
     prompt();
-    programs->stop(session, {101, 0});
+    agents->stop(session, {101, 0});
     processes.refuse("initialize", -32603, "no licence");
     EXPECT_TRUE(processes.newest().end_requested);
     prompt("next", 2);
@@ -244,7 +244,7 @@ TEST_F(DriverTest, CancelledPrompt_LaterUpdates_AreKept) {
     attach();
     chunk("half");
     (void)taken();
-    programs->stop(session, {101, 0});
+    agents->stop(session, {101, 0});
     EXPECT_EQ(taken(), "output0") << "it belongs to the turn that was cancelled";
     chunk(" a word");
     processes.answer("session/prompt", R"({"stopReason":"cancelled"})");
@@ -274,9 +274,9 @@ TEST_F(DriverTest, TextAfterResponse_NextPromptAtOnce_IsKept) {
 TEST_F(DriverTest, WaitingPrompt_TurnCancelled_IsNotSent) {
     prompt();
     attach();
-    programs->stop(session, {101, 0});
+    agents->stop(session, {101, 0});
     prompt("next", 2);  // waits for the answer
-    programs->stop(session, {102, 0});
+    agents->stop(session, {102, 0});
     processes.answer("session/prompt", R"({"stopReason":"cancelled"})");
     loop.run();
     EXPECT_EQ(processes.methods(), "initialize session/new session/prompt session/cancel");
@@ -286,7 +286,7 @@ TEST_F(DriverTest, PresetMode_IsSetIfTheSessionHasIt) {
     own.mode = "default";
     own.mode_of_preset = true;
     for (bool const there : {true, false}) {
-        programs = std::make_unique<ExternalAgents>(own, processes, loop);
+        agents = std::make_unique<ExternalAgents>(own, processes, loop);
         context = {};
         prompt();
         ready();
@@ -305,34 +305,34 @@ TEST_F(DriverTest, ModeChosenByAgent_Warns) {
     std::vector<std::string> warned;
     own.not_asking = [](std::string const& mode) { return mode == "yolo" ? "asks nobody" : ""; };
     own.warn = [&](SessionId const&, std::string const& warning) { warned.push_back(warning); };
-    programs = std::make_unique<ExternalAgents>(own, processes, loop);
+    agents = std::make_unique<ExternalAgents>(own, processes, loop);
     prompt();
     attach();
-    EXPECT_TRUE(programs->not_asking().empty());
+    EXPECT_TRUE(agents->not_asking().empty());
     update(R"({"sessionUpdate":"current_mode_update","currentModeId":"yolo"})");
     update(R"({"sessionUpdate":"current_mode_update","currentModeId":"yolo"})");
     EXPECT_EQ(warned, std::vector<std::string>{"asks nobody"});
-    ASSERT_EQ(programs->not_asking().size(), 1U);
-    EXPECT_EQ(programs->not_asking().front().session, session);
+    ASSERT_EQ(agents->not_asking().size(), 1U);
+    EXPECT_EQ(agents->not_asking().front().session, session);
     update(R"({"sessionUpdate":"config_option_update","configOptions":[)"
            R"({"id":"mode","currentValue":"ask"}]})");
-    EXPECT_TRUE(programs->not_asking().empty());
+    EXPECT_TRUE(agents->not_asking().empty());
     update(R"({"sessionUpdate":"config_option_update","configOptions":[)"
            R"({"id":"model","currentValue":"yolo"},{"id":"mode","currentValue":"yolo"}]})");
     EXPECT_EQ(warned.size(), 2U);
     processes.die();
     loop.run();
-    EXPECT_TRUE(programs->not_asking().empty()) << "nothing runs in it";
+    EXPECT_TRUE(agents->not_asking().empty()) << "nothing runs in it";
 }
 
 TEST_F(DriverTest, InitialMode_Warns) {
     own.not_asking = [](std::string const& mode) { return mode; };
-    programs = std::make_unique<ExternalAgents>(own, processes, loop);
+    agents = std::make_unique<ExternalAgents>(own, processes, loop);
     prompt();
     ready();
     processes.answer("session/new", R"({"sessionId":"s1","modes":{"currentModeId":"auto"}})");
-    ASSERT_EQ(programs->not_asking().size(), 1U);
-    EXPECT_EQ(programs->not_asking().front().why, "auto");
+    ASSERT_EQ(agents->not_asking().size(), 1U);
+    EXPECT_EQ(agents->not_asking().front().why, "auto");
 }
 
 TEST_F(DriverTest, Cancel_CancelsQuestionsAndWaitsForTheAnswer) {
@@ -340,7 +340,7 @@ TEST_F(DriverTest, Cancel_CancelsQuestionsAndWaitsForTheAnswer) {
     attach();
     asks(default_options);
     (void)taken();
-    programs->stop(session, {101, 0});
+    agents->stop(session, {101, 0});
     EXPECT_EQ(processes.methods(), "initialize session/new session/prompt session/cancel");
     prompt("next", 2);  // waits for the answer
     EXPECT_EQ(prompted().find("next"), std::string::npos);
@@ -353,7 +353,7 @@ TEST_F(DriverTest, Cancel_CancelsQuestionsAndWaitsForTheAnswer) {
 TEST_F(DriverTest, CancelIgnored_ProcessEnds) {
     prompt();
     attach();
-    programs->stop(session, {101, 0});
+    agents->stop(session, {101, 0});
     prompt("next");
     loop.pass(Duration(10'000));
     ASSERT_TRUE(processes.newest().end_requested);
@@ -409,12 +409,12 @@ TEST_F(DriverTest, IdleProcess_GivesWay_PromptedOneDoesNot) {
 }
 
 TEST_F(DriverTest, EndedSession_ProcessEnds) {
-    programs->ended(session);  // it never had one
+    agents->ended(session);  // it never had one
     prompt();
     attach();
     processes.answer("session/prompt", "{}");
-    programs->ended(session);
-    programs->ended(session);  // repeated with each read of the session
+    agents->ended(session);
+    agents->ended(session);  // repeated with each read of the session
     EXPECT_TRUE(processes.newest().end_requested);
 }
 
@@ -423,7 +423,7 @@ TEST_F(DriverTest, RunningPrompt_IsNotSentTwice) {
     attach();
     (void)taken();
     prompt();  // the lane was unloaded and asks for the same effect again
-    EXPECT_TRUE(programs->prompting(session, {101, 0}));
+    EXPECT_TRUE(agents->prompting(session, {101, 0}));
     processes.answer("session/prompt", "{}");
     EXPECT_EQ(taken(), "reply:stop:0");
     EXPECT_EQ(processes.methods(), "initialize session/new session/prompt");
@@ -431,7 +431,7 @@ TEST_F(DriverTest, RunningPrompt_IsNotSentTwice) {
 
 TEST_F(DriverTest, NotInstalled_IsRefusedWithReason) {
     own.unavailable = "There is no program fake.";
-    programs = std::make_unique<ExternalAgents>(own, processes, loop);
+    agents = std::make_unique<ExternalAgents>(own, processes, loop);
     prompt();
     EXPECT_EQ(taken(), "refused:agent_unavailable");
     EXPECT_EQ(why, "There is no program fake.");

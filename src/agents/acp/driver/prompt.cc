@@ -57,7 +57,7 @@ std::string past_of(port::ModelRequest const& request, std::size_t budget, bool 
     bool whole = true;
     auto const& messages = request.view.messages;
     for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
-        if (is_new(*message, *request.program)) continue;
+        if (is_new(*message, *request.external)) continue;
         std::string line = line_of(*message);
         if (line.size() + 2 > budget) {
             if (lines.empty()) lines.push_back(cut_with_mark(line, budget));
@@ -143,7 +143,7 @@ std::string_view text_of(Delivery delivery) {
     return "";
 }
 
-std::string text_of_break(Delivery delivery, ProgramTurn const& turn) {
+std::string text_of_break(Delivery delivery, ExternalTurn const& turn) {
     std::string const out = "[" + std::string(text_of(delivery));
     return out + text_of_lost(turn.lost) + text_of_permissions(turn.permissions) + "]";
 }
@@ -152,23 +152,23 @@ std::string text_of_break(Delivery delivery, ProgramTurn const& turn) {
 
 bool has_past(port::ModelRequest const& request) {
     return std::ranges::any_of(request.view.messages, [&](ViewMessage const& message) {
-        return !is_new(message, *request.program);
+        return !is_new(message, *request.external);
     });
 }
 
 std::vector<Block> prompt_blocks(port::ModelRequest const& request, PromptTerms const& terms,
                                  std::string const& marker) {
-    CHECK(request.program);
+    CHECK(request.external);
     Blocks out(request);
     if (terms.with_past) {
         out.text("Previous conversation:\n\n" +
                  past_of(request, terms.past_bytes, terms.past_by_tool) + "Continue from here.");
     }
     if (terms.delivery != Delivery::none)
-        out.text(text_of_break(terms.delivery, request.program->turn));
+        out.text(text_of_break(terms.delivery, request.external->turn));
     bool const again = terms.delivery >= Delivery::remembered && !terms.with_past;
     for (ViewMessage const& message : request.view.messages) {
-        if (!again && is_new(message, *request.program)) out.parts(message.parts, terms.images);
+        if (!again && is_new(message, *request.external)) out.parts(message.parts, terms.images);
     }
     out.text("<!-- " + marker + " -->");
     return out.take();

@@ -28,7 +28,7 @@ struct PromptTerms {
     bool past_by_tool = false;   // the agent can read the rest with a tool
 };
 
-// Appends `marker` as the last block: a replay finds the prompt by it. REQUIRES: request.program.
+// Appends `marker` as the last block: a replay finds the prompt by it. REQUIRES: request.external.
 [[nodiscard]] std::vector<Block> prompt_blocks(port::ModelRequest const& request,
                                                PromptTerms const& terms, std::string const& marker);
 

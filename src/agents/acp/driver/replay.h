@@ -1,6 +1,6 @@
 #pragma once
 // The user's messages in a session that the agent replays. They show whether a prompt of ours
-// reached the agent: each prompt holds a marker (session/program.h).
+// reached the agent: each prompt holds a marker (session/external_agent.h).
 // Example: record(); add("hello <!-- dormouse:.../1.1.1 -->"); end(true); then holds() finds the
 // marker of attempt 1.
 

@@ -6,7 +6,7 @@
 
 #include "acp/driver/screen.h"
 #include "base/scope.h"
-#include "session/program.h"
+#include "session/external_agent.h"
 
 #include <cstdint>
 #include <deque>

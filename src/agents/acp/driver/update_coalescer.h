@@ -6,7 +6,7 @@
 
 #include "acp/protocol_types.h"
 #include "port/effects.h"
-#include "session/program.h"
+#include "session/external_agent.h"
 
 #include <map>
 #include <optional>

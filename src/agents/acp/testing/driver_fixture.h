@@ -43,14 +43,14 @@ protected:
         request.id = {100 + attempt, 0};
         context.again = attempt > 1;
         context.began = began;
-        request.program = context;
+        request.external = context;
         for (ViewMessage const& message : past) request.view.messages.push_back(message);
         request.view.messages.push_back(message_of(ViewMessage::Role::user, text, 9));
         agent::ExternalAgent::Start start{
             agent::MayStart(
                 [this] { return [this, own = permission] { return may_start && *own; }; }),
             [this] { add("not_begun"); }};
-        programs->prompt(
+        agents->prompt(
             std::move(request), std::move(start),
             [this](port::Delta delta) { streamed += delta.text; },
             [this](Command::Body body) { take(std::move(body)); });
@@ -128,8 +128,7 @@ protected:
     FakeLoop loop;
     FakeProcesses processes;
     Settings own = settings();
-    std::unique_ptr<ExternalAgents> programs =
-        std::make_unique<ExternalAgents>(own, processes, loop);
+    std::unique_ptr<ExternalAgents> agents = std::make_unique<ExternalAgents>(own, processes, loop);
     AgentContext context;
     std::vector<ViewMessage> past;
     bool may_start = true;                                            // a prompt that waits

@@ -56,7 +56,7 @@ std::expected<Question, std::string> read_request(json::View request, bool sampl
 // The questions in `inputRequests`, as they are kept.
 std::expected<Json, std::string> read_requests(json::View requests, bool sampling) {
     if (requests.kind() != json::Kind::object || requests.size() == 0)
-        return std::unexpected("its result asks for input, and does not say which");
+        return std::unexpected("its result requests input, but names none");
     if (requests.size() > round_questions_max)
         return std::unexpected("its result asks for more than 10 inputs");
     std::string wrong;

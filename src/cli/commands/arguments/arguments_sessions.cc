@@ -464,7 +464,7 @@ void Grammar::add_life() {
                                         "In the files of an archive instead of a server")
                               ->type_name("DIR");
     add_key_env(*r, redact->key_env)->needs(archive);
-    r->add_flag("--dry-run", redact->dry_run, "Only say what would be removed");
+    r->add_flag("--dry-run", redact->dry_run, "Only show what would be removed");
     r->add_flag("-y,--yes", redact->yes, "Do not ask for confirmation");
 }
 

@@ -74,7 +74,7 @@ Outcome<int> restore_archived(Context const& context, ArchiveArgs const& args) {
 Outcome<int> execute(Context const& context, ArchiveArgs const& args) {
     if (!args.restore.empty()) return restore_archived(context, args);
     if (args.completed_after.empty())
-        return failure(status::usage, "archive needs to know what to move",
+        return failure(status::usage, "archive: name what to move",
                        "Give --completed-after TIME, or --restore SESSION to move one back.");
     auto const age = milliseconds("--completed-after", args.completed_after);
     if (!age) return std::unexpected(age.error());

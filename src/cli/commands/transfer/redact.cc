@@ -61,7 +61,7 @@ Outcome<RedactArgs> complete(Context const& context, RedactArgs args) {
     bool const named =
         !args.what.empty() || args.title || args.alias || args.all_labels || !args.labels.empty();
     if (named || context.may_ask) return args;
-    return failure(status::usage, "redact needs to know what to remove",
+    return failure(status::usage, "redact: name what to remove",
                    "Give ids, or --title, --alias, --labels or --label KEY.");
 }
 

@@ -72,8 +72,8 @@ Result<Answer> handle(Decider& d, Adopt const& c) {
     for (CallNo no : cut_off) apply_crash_policy(d, d.state.calls.at(no));
     if (d.state.turn && d.state.turn->request && gone(d.state.turn->request->epoch)) {
         OpenTurn const& turn = *d.state.turn;
-        if (turn.terms.program) {
-            lose_program(d, {"restarted", "The server stopped while the agent worked."}, false);
+        if (turn.terms.on_restart) {
+            lose_agent(d, {"restarted", "The server stopped while the agent worked."}, false);
         } else {
             d.emit(ModelRequested{turn.step, turn.attempt + 1, d.state.head, d.context.epoch});
         }

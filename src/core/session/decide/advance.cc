@@ -138,7 +138,7 @@ void ask_model(Decider& d) {
     trace();
     FITS(d.state.turn && !d.state.turn->request && !d.state.turn->retry);
     OpenTurn const& turn = *d.state.turn;
-    if (turn.terms.program) return prompt_again(d);
+    if (turn.terms.on_restart) return prompt_again(d);
     std::uint32_t const step = turn.committed ? turn.step + 1 : turn.step;
     std::uint32_t const attempt = turn.committed ? 1 : turn.attempt + 1;
     d.emit(ModelRequested{step, attempt, d.state.head, d.context.epoch});

@@ -67,12 +67,12 @@ void end_asked(Decider& d) {
 }
 
 std::optional<Error> refuse_without_agent(Command const& command) {
-    auto const* const post = std::get_if<Deliver>(&command.body);
+    auto const* const message = std::get_if<Deliver>(&command.body);
     bool const works = std::holds_alternative<Prompt>(command.body) ||
                        std::holds_alternative<TaskAsk>(command.body) ||
                        std::holds_alternative<SendMail>(command.body) ||
                        std::holds_alternative<TakeMail>(command.body) ||
-                       (post && std::holds_alternative<Mail>(post->what));
+                       (message && std::holds_alternative<Mail>(message->what));
     if (!works) return std::nullopt;
     return Error{Code::wrong_kind,
                  "This session has no agent: it holds one call that a client made. Answer the "

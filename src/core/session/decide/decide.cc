@@ -22,7 +22,8 @@ void Decider::emit(Event::Body body) {
     event.body = std::move(body);
     for (PendingChange& change : pending_changes(state, event))
         pending.push_back(std::move(change));
-    for (OutboxMessage& post : outbox_of(state, events, event)) posts.push_back(std::move(post));
+    for (OutboxMessage& message : outbox_of(state, events, event))
+        outbox.push_back(std::move(message));
     apply(state, event);
     events.push_back(std::move(event));
 }
@@ -160,7 +161,7 @@ Decision decide(State& state, Command const& command, Context const& context) {
             std::move(answer),
             std::move(decider.pending),
             std::move(decider.artifacts),
-            std::move(decider.posts),
+            std::move(decider.outbox),
             decider.sessions(),
             decider.took,
             std::move(decider.rules)};

@@ -30,7 +30,7 @@ public:
     std::vector<Event> events;
     std::vector<PendingChange> pending;
     std::vector<KeptArtifact> artifacts;
-    std::vector<OutboxMessage> posts;
+    std::vector<OutboxMessage> outbox;
     std::optional<OutboxKey> took;
     std::vector<StandingRule> rules;
     // Pauses of calls that start in the append of their reply: the reply need not store them.
@@ -59,7 +59,7 @@ void prompt_again(Decider& d);
 // REQUIRES: the permission was approved and has further pauses (CallSpec::then).
 void ask_next(Decider& d, std::uint32_t step, CallSpec spec);
 // The open prompt will have no answer: detaches the agent and decides whether it starts again.
-void lose_program(Decider& d, Trouble const& error, bool died);
+void lose_agent(Decider& d, Trouble const& error, bool died);
 
 // time.cc: writes everything that is due by the command's time (rule 9).
 void fall_due(Decider& d);

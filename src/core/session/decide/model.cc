@@ -74,9 +74,8 @@ std::string too_many_calls(std::size_t requested, std::size_t open, Limits const
 }  // namespace
 
 void give_up_model(Decider& d) {
-    if (d.state.turn->terms.program)
-        return lose_program(d, {"agent_crashed", "No process of the agent runs this prompt."},
-                            true);
+    if (d.state.turn->terms.on_restart)
+        return lose_agent(d, {"agent_crashed", "No process of the agent runs this prompt."}, true);
     fail_model(d, {"model_failed", "The model did not answer in time."}, true, std::nullopt);
 }
 

@@ -98,7 +98,7 @@ Result<Answer> take_input(Decider& d, Prompt const& c, PromptMode when) {
                     "The session is in a turn; it waits for " + open_ids(state) + ".");
     }
     // An external agent accepts nothing during a prompt.
-    bool const programmed = state.turn && state.turn->terms.program;
+    bool const programmed = state.turn && state.turn->terms.on_restart;
     bool const own_turn = idle || when == PromptMode::queue || !state.turn || programmed;
     if (own_turn && state.queue.size() >= d.context.limits.queue) {
         return fail(Code::queue_full, "The session's queue is full (" +

@@ -119,7 +119,7 @@ void fall_due(Decider& d, Timer const& timer) {
         case TimerKind::model_retry: {
             FITS(d.state.turn && !d.state.turn->request);
             OpenTurn const& turn = *d.state.turn;
-            if (turn.terms.program) return prompt_again(d);
+            if (turn.terms.on_restart) return prompt_again(d);
             return d.emit(
                 ModelRequested{turn.step, turn.attempt + 1, d.state.head, d.context.epoch});
         }

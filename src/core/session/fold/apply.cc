@@ -44,7 +44,7 @@ struct Fold {
         bool const prompted = e.source == InputSource::prompt && !e.answers;
         if (prompted && state.auto_title.empty()) state.auto_title = title_in(e.parts);
         state.turns = std::max(state.turns, e.turn);
-        state.program_typed = std::max(state.program_typed, e.typed_at);
+        state.agent_typed = std::max(state.agent_typed, e.typed_at);
         if (!state.turn || state.turn->no != e.turn) {
             state.queue.push_back(
                 {event.seq, e.turn, e.source, e.by, e.run, e.task, e.answer, e.trace});
@@ -70,10 +70,10 @@ struct Fold {
         turn.started = event.at;
         turn.terms = e.terms;
         turn.newest_item = event.seq;
-        turn.program.seen = state.program_seen;
+        turn.external.seen = state.agent_seen;
         if (e.again) {
             FITS(state.last_turn.has_value());
-            turn.program.continues = e.terms.program.has_value();
+            turn.external.continues = e.terms.on_restart.has_value();
             turn.by = state.last_turn->by;
             turn.run = state.last_turn->run;
             turn.trace = state.last_turn->trace;
@@ -167,7 +167,7 @@ struct Fold {
         call.resumed.reset();
         call.kept = {};
         call.in_doubt = false;
-        // A poll said that the call waits for something else now.
+        // A poll reported that the call waits for something else now.
         bool const replaces = call.phase == CallPhase::waiting;
         if (replaces) call.votes.clear();
         if (replaces) call.claim.reset();
@@ -321,11 +321,11 @@ struct Fold {
         FITS(state.turn && state.turn->no == e.turn && state.calls.empty());
         OpenTurn& turn = *state.turn;
         // The next prompt does not repeat what was cancelled, whether it was delivered or not.
-        if (turn.terms.program && e.finish == FinishReason::cancelled)
-            state.program_seen = std::max(state.program_seen, state.asked_view);
+        if (turn.terms.on_restart && e.finish == FinishReason::cancelled)
+            state.agent_seen = std::max(state.agent_seen, state.asked_view);
         // The agent had the input of such a turn before the session did.
-        if (turn.terms.program && turn.cause == InputSource::external)
-            state.program_seen = std::max(state.program_seen, event.seq);
+        if (turn.terms.on_restart && turn.cause == InputSource::external)
+            state.agent_seen = std::max(state.agent_seen, event.seq);
         abandon_request(turn);
         if (turn.unchecked != 0) remove_effect(state, {turn.unchecked, 0});
         set_timer(state, 0, TimerKind::model_retry, std::nullopt);
@@ -361,13 +361,13 @@ struct Fold {
         state.trouble.reset();
         if (e.to == Lifecycle::error)
             state.trouble =
-                Trouble{state.program_deaths.empty() ? "agent_gone" : "agent_crashed", e.why};
+                Trouble{state.agent_deaths.empty() ? "agent_gone" : "agent_crashed", e.why};
         if (e.to != Lifecycle::active) return;
         state.ended.reset();
-        state.program_deaths.clear();
+        state.agent_deaths.clear();
         if (!state.turn) return;
-        state.turn->program.continues = true;
-        if (state.turn->terms.program) state.turn->failures = 0;
+        state.turn->external.continues = true;
+        if (state.turn->terms.on_restart) state.turn->failures = 0;
     }
 
     void operator()(Forked const& e) const {
@@ -460,7 +460,7 @@ struct Fold {
     void operator()(BudgetReached const& e) const { ask_about_budget(state, event, e); }
     void operator()(BudgetRaised const& e) const { raise_budget(state, e); }
 
-    void operator()(AgentPrompted const& e) const { prompt_program(state, event, e); }
+    void operator()(AgentPrompted const& e) const { prompt_agent(state, event, e); }
     void operator()(AgentAttached const& e) const {
         bool const is_new = !state.acp_session.empty() && state.acp_session != e.acp_session;
         if (is_new && state.acp_left.size() < limits::acp_left_max)
@@ -468,11 +468,11 @@ struct Fold {
         state.acp_left.erase(e.acp_session);
         state.acp_session = e.acp_session;
     }
-    void operator()(AgentDetached const& e) const { detach_program(state, event, e); }
-    void operator()(AgentUpdate const& e) const { receive_from_program(state, event, e); }
+    void operator()(AgentDetached const& e) const { detach_agent(state, event, e); }
+    void operator()(AgentUpdate const& e) const { receive_from_agent(state, event, e); }
     void operator()(AgentReplied const& e) const { end_prompt(state, e); }
-    void operator()(AgentAsked const& e) const { ask_for_program(state, event, e); }
-    void operator()(AgentGranted const& e) const { grant_to_program(state, event, e); }
+    void operator()(AgentAsked const& e) const { ask_for_agent(state, event, e); }
+    void operator()(AgentGranted const& e) const { grant_to_agent(state, event, e); }
 
 private:
     void wait_for_place(Task& task, bool queued, Json const& parts) const {
@@ -542,7 +542,7 @@ Activity activity(State const& state) {
     if (!state.turn) return Activity::idle;
     if (state.turn->unchecked != 0) return Activity::busy;
     // An external agent that has asked people waits for them, whatever else it does.
-    if (state.turn->terms.program && state.waiting > 0) return Activity::waiting_async;
+    if (state.turn->terms.on_restart && state.waiting > 0) return Activity::waiting_async;
     if (state.turn->request || state.in_work > 0 || !state.ready.empty()) return Activity::busy;
     if (state.turn->retry || state.calls.size() > state.waiting) return Activity::retry;
     return state.waiting > 0 ? Activity::waiting_async : Activity::idle;
@@ -581,9 +581,9 @@ Derived derive(State const& state) {
     }
     if (state.turn && state.turn->request) {
         derived.outstanding.insert({state.turn->request->since, 0});
-        for (PermissionAnswer const& verdict : state.turn->program.permissions) {
-            if (verdict.attempt == state.turn->request->attempt)
-                derived.outstanding.insert({verdict.seq, verdict.call});
+        for (PermissionAnswer const& answer : state.turn->external.permissions) {
+            if (answer.attempt == state.turn->request->attempt)
+                derived.outstanding.insert({answer.seq, answer.call});
         }
     }
     if (state.turn && state.turn->unchecked != 0)

@@ -136,7 +136,7 @@ Effect effect_of(EndedTurn const& turn) {
 }
 
 void begin_request(State& state, Event const& event, std::uint32_t step, Request request,
-                   bool of_program) {
+                   bool of_agent) {
     FITS(request.attempt > 0);
     OpenTurn& turn = turn_of(state);
     abandon_request(state, turn);
@@ -153,15 +153,15 @@ void begin_request(State& state, Event const& event, std::uint32_t step, Request
     set_timer(state, 0, TimerKind::give_up, event.at + limits::model_time_limit);
     add_effect(state, {{event.seq, 0},
                        AskModel{turn.no, step, request.attempt, request.view_seq, turn.failures,
-                                of_program, turn.trace}});
+                                of_agent, turn.trace}});
 }
 
 void abandon_request(State& state, OpenTurn& turn) {
     if (!turn.request) return;
     remove_effect(state, {turn.request->since, 0});
-    for (PermissionAnswer const& verdict : turn.program.permissions) {
-        if (verdict.attempt == turn.request->attempt)
-            remove_effect(state, {verdict.seq, verdict.call});
+    for (PermissionAnswer const& answer : turn.external.permissions) {
+        if (answer.attempt == turn.request->attempt)
+            remove_effect(state, {answer.seq, answer.call});
     }
     set_timer(state, 0, TimerKind::give_up, std::nullopt);
     turn.request.reset();
@@ -173,7 +173,7 @@ void close_call(State& state, CallNo no, Seq seq) {
     Call& call = call_of(state, no);
     leave_phase(state, call);
     OpenTurn& turn = turn_of(state);
-    if (call.spec.budget) {  // belongs to no step, and the model is not told
+    if (call.spec.budget) {  // belongs to no step; the model is not notified
         FITS(turn.budget_call == no);
         turn.budget_call = 0;
         state.calls.erase(no);

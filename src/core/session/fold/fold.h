@@ -83,17 +83,17 @@ void close_call(State& state, CallNo no, Seq seq);
 
 // `event` starts the request of the open turn's step; its effect is outstanding from now on.
 void begin_request(State& state, Event const& event, std::uint32_t step, Request request,
-                   bool of_program);
+                   bool of_agent);
 // Drops the open request, or prompt, and its effects.
 void abandon_request(State& state, OpenTurn& turn);
 
-// fold_program.cc
-void prompt_program(State& state, Event const& event, AgentPrompted const& e);
-void detach_program(State& state, Event const& event, AgentDetached const& e);
-void receive_from_program(State& state, Event const& event, AgentUpdate const& e);
+// fold_external_agent.cc
+void prompt_agent(State& state, Event const& event, AgentPrompted const& e);
+void detach_agent(State& state, Event const& event, AgentDetached const& e);
+void receive_from_agent(State& state, Event const& event, AgentUpdate const& e);
 void end_prompt(State& state, AgentReplied const& e);
-void ask_for_program(State& state, Event const& event, AgentAsked const& e);
-void grant_to_program(State& state, Event const& event, AgentGranted const& e);
+void ask_for_agent(State& state, Event const& event, AgentAsked const& e);
+void grant_to_agent(State& state, Event const& event, AgentGranted const& e);
 // REQUIRES: the call is an open permission of the external agent.
 void add_permission(State& state, Seq seq, Call const& call, bool approved, bool cancelled);
 [[nodiscard]] Effect effect_of(PermissionAnswer const& answer);

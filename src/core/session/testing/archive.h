@@ -25,7 +25,7 @@ public:
     }
 
     // Remembers an applied outbox message by its key.
-    void take_post(Command const& command) { taken_.insert(taken_key(command)); }
+    void take_outbox_message(Command const& command) { taken_.insert(taken_key(command)); }
 
     // Returns the rows that the lane looks up before it decides.
     [[nodiscard]] Found found(State const& state, Command const& command) const {

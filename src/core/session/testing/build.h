@@ -70,8 +70,8 @@ template <class Kind> [[nodiscard]] Kind first(Decision const& decision) {
     return what;
 }
 // An answer to an in-doubt question.
-[[nodiscard]] inline Submission verdict(std::string const& action,
-                                        std::string const& output = "null") {
+[[nodiscard]] inline Submission doubt_decision(std::string const& action,
+                                               std::string const& output = "null") {
     Submission what = decision(true);
     what.action = action;
     what.output = json(output);

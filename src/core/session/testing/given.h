@@ -31,7 +31,7 @@ public:
         Decision decision = decide(state, command, context);
         check_again(before, command, context, decision);
         rows_of_events_.clear();
-        if (decision.took) archive.take_post(command);
+        if (decision.took) archive.take_outbox_message(command);
         for (Event const& event : decision.events) {
             std::ranges::copy(pending_changes(fold_, event), std::back_inserter(rows_of_events_));
             archive.take(fold_, event);

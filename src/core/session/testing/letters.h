@@ -40,10 +40,10 @@ private:
     }
     void send(std::uint32_t a) {
         Decision const sent = given_.when(SendMail{{{letter_sender(a % 3), "x"}}, "answer"});
-        if (sent.posts.empty() || a % 2 == 0) return;
-        OutboxMessage const& post = sent.posts.front();
-        (void)given_.when(
-            Undelivered{{given_.id, post.seq, post.n}, post.to, post.what, {"not_found", "gone"}});
+        if (sent.outbox.empty() || a % 2 == 0) return;
+        OutboxMessage const& message = sent.outbox.front();
+        (void)given_.when(Undelivered{
+            {given_.id, message.seq, message.n}, message.to, message.what, {"not_found", "gone"}});
     }
 
     Given& given_;

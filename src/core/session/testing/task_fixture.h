@@ -56,7 +56,7 @@ protected:
     }
     Decision ends_of(SessionId child, TaskNo no, RunEnded what) {
         children[no] = child;
-        return when(Deliver{{child, ++post_, 0}, std::move(what)});
+        return when(Deliver{{child, ++message_seq_, 0}, std::move(what)});
     }
     Decision gone(TaskNo no) {
         SessionId const child = state.tasks.at(no).child;
@@ -74,8 +74,8 @@ protected:
     }
     template <class Kind> static std::vector<Kind> sent(Decision const& d) {
         std::vector<Kind> out;
-        for (OutboxMessage const& post : d.posts) {
-            if (auto const* what = std::get_if<Kind>(&post.what)) out.push_back(*what);
+        for (OutboxMessage const& message : d.outbox) {
+            if (auto const* what = std::get_if<Kind>(&message.what)) out.push_back(*what);
         }
         return out;
     }
@@ -91,7 +91,7 @@ protected:
     std::map<TaskNo, SessionId> children;
 
 private:
-    Seq post_ = 0;
+    Seq message_seq_ = 0;
 };
 
 }  // namespace dormouse::session::testing

@@ -236,9 +236,9 @@ private:
             case 2: return error("no");
             case 3: return decision(true);
             case 4: return decision(false);
-            case 5: return verdict("run_again");
-            case 6: return verdict("succeeded", "1");
-            default: return verdict("give_up");
+            case 5: return doubt_decision("run_again");
+            case 6: return doubt_decision("succeeded", "1");
+            default: return doubt_decision("give_up");
         }
     }
 
@@ -354,7 +354,7 @@ private:
         if (a % 4 == 1) ended.finish = FinishReason::cancelled;
         if (a % 4 == 2) ended.error = "broken";
         if (a % 4 == 3) --ended.run;
-        (void)session.when(Deliver{{found->second.child, ++posts_, 0}, ended});
+        (void)session.when(Deliver{{found->second.child, ++message_seq_, 0}, ended});
     }
 
     // Does one thing that brings the session nearer to idle; false: nothing to do.
@@ -387,7 +387,7 @@ private:
 
     [[nodiscard]] bool person_answers(Call const& call) {
         if (call.question)
-            return answer_of(session.submit(call.question->pending, verdict("give_up"))) ==
+            return answer_of(session.submit(call.question->pending, doubt_decision("give_up"))) ==
                    "applied";
         auto const reason = call.pause->terms.reason;
         bool const decides = reason == PauseReason::approval ||
@@ -398,7 +398,7 @@ private:
     }
 
     std::uint32_t people_ = 0;
-    Seq posts_ = 0;
+    Seq message_seq_ = 0;
 };
 
 }  // namespace dormouse::session::testing

@@ -114,7 +114,7 @@ TEST_F(AdoptTest, PolicyAsk_AsksUnderAnIdOfItsOwn) {
     EXPECT_NE(first<CallInDoubt>(d).question, run_);
     EXPECT_EQ(first<CallInDoubt>(d).question->call, 1U);
     EXPECT_EQ(answer_of(submit(question(), result("x"))), "wrong_kind");
-    EXPECT_EQ(answer_of(submit(question(), verdict("shrug"))), "invalid_result");
+    EXPECT_EQ(answer_of(submit(question(), doubt_decision("shrug"))), "invalid_result");
     EXPECT_EQ(state.waiting, 1U);
 }
 
@@ -129,7 +129,7 @@ TEST_F(AdoptTest, Question_Unanswered_IsRemindedUntilAnswered) {
     EXPECT_EQ(first<Reminded>(d).pending, pending_id);
     EXPECT_EQ(first<Reminded>(d).number, 1U);
     EXPECT_EQ(first<Reminded>(later(Duration(100'000))).number, 2U);
-    (void)submit(question(), verdict("run_again"));
+    (void)submit(question(), doubt_decision("run_again"));
     EXPECT_FALSE(state.timer_at.contains({1, TimerKind::remind}));
     EXPECT_FALSE(types(later(Duration(50'000))).contains("reminded"));
 }
@@ -142,7 +142,7 @@ TEST_F(AdoptTest, NoQuestion_HasNoReminder) {
 
 TEST_F(AdoptTest, RunAgain_RunsUnderTheFirstId) {
     (void)cut_off(job(), CrashPolicy::ask);
-    auto const d = submit(question(), verdict("run_again"));
+    auto const d = submit(question(), doubt_decision("run_again"));
     EXPECT_EQ(first<ToolStarted>(d).pending, run_);
     EXPECT_EQ(first<ToolStarted>(d).attempt, 2U);
     EXPECT_EQ(types(finish(1)), "submitted model_requested")
@@ -152,7 +152,7 @@ TEST_F(AdoptTest, RunAgain_RunsUnderTheFirstId) {
 
 TEST_F(AdoptTest, RunAgain_ThenPause_ThenResult) {
     (void)cut_off(job(), CrashPolicy::ask);
-    (void)submit(question(), verdict("run_again"));
+    (void)submit(question(), doubt_decision("run_again"));
     EXPECT_EQ(types(pauses(1)), "call_paused");
     EXPECT_EQ(types(submit(run_, result("deployed"))), "submitted model_requested");
 }
@@ -161,7 +161,7 @@ TEST_F(AdoptTest, RunAgain_WaitsForASlotAndAnActiveSession) {
     slots(1);
     (void)cut_off(job(), CrashPolicy::ask);
     (void)Given::move(Move::To::pause);
-    auto const d = submit(question(), verdict("run_again"));
+    auto const d = submit(question(), doubt_decision("run_again"));
     EXPECT_TRUE(all<ToolStarted>(d).empty());
     EXPECT_TRUE(outstanding(state).empty());
     EXPECT_EQ(all<ToolStarted>(Given::move(Move::To::resume)).size(), 1U);
@@ -169,7 +169,8 @@ TEST_F(AdoptTest, RunAgain_WaitsForASlotAndAnActiveSession) {
 
 TEST_F(AdoptTest, Succeeded_SettlesWithThePersonsOutput) {
     (void)cut_off(job(), CrashPolicy::ask);
-    auto const d = submit(question(), verdict("succeeded", R"({"url":"https://example.org"})"));
+    auto const d =
+        submit(question(), doubt_decision("succeeded", R"({"url":"https://example.org"})"));
     EXPECT_EQ(types(d), "submitted submitted model_requested");
     EXPECT_EQ(all<Submitted>(d)[1].receipt.pending, run_);
     EXPECT_EQ(all<Submitted>(d)[1].what->output.text(), R"({"url":"https://example.org"})");
@@ -178,7 +179,7 @@ TEST_F(AdoptTest, Succeeded_SettlesWithThePersonsOutput) {
 
 TEST_F(AdoptTest, GiveUp_IsUnknown_LaterResultIsExpired) {
     (void)cut_off(job(), CrashPolicy::ask);
-    auto const d = submit(question(), verdict("give_up"));
+    auto const d = submit(question(), doubt_decision("give_up"));
     EXPECT_EQ(types(d), "submitted expired model_requested");
     EXPECT_EQ(first<Expired>(d).reason, ErrorReason::unknown);
     EXPECT_EQ(answer_of(submit(run_, result("late"))), "expired");
@@ -189,14 +190,14 @@ TEST_F(AdoptTest, RealOutcome_SupersedesTheQuestion) {
     PendingId const pending_id = question();
     EXPECT_EQ(types(submit(run_, result("deployed"))), "cancelled submitted model_requested");
     EXPECT_EQ(archive.receipts.at(pending_id).status, CallStatus::cancelled);
-    EXPECT_EQ(answer_of(submit(pending_id, verdict("run_again"))), "cancelled");
+    EXPECT_EQ(answer_of(submit(pending_id, doubt_decision("run_again"))), "cancelled");
 }
 
 TEST_F(AdoptTest, Deadline_ClosesTheQuestion) {
     (void)cut_off(job(), CrashPolicy::ask);
     PendingId const pending_id = question();
     EXPECT_EQ(types(later(limits::pause_timeout_default)), "cancelled expired model_requested");
-    EXPECT_EQ(answer_of(submit(pending_id, verdict("run_again"))), "expired");
+    EXPECT_EQ(answer_of(submit(pending_id, doubt_decision("run_again"))), "expired");
 }
 
 TEST_F(AdoptTest, PolicyAsk_ToolCannotPause_WaitsOnlyForThePerson) {
@@ -204,7 +205,7 @@ TEST_F(AdoptTest, PolicyAsk_ToolCannotPause_WaitsOnlyForThePerson) {
     EXPECT_EQ(types(d), "in_doubt");
     EXPECT_EQ(first<CallInDoubt>(d).deadline, std::nullopt);
     EXPECT_EQ(answer_of(submit(run_, result("x"))), "not_an_answerer");
-    EXPECT_EQ(types(submit(question(), verdict("succeeded", "1"))),
+    EXPECT_EQ(types(submit(question(), doubt_decision("succeeded", "1"))),
               "submitted submitted model_requested");
 }
 
@@ -214,7 +215,7 @@ TEST_F(AdoptTest, FencedNodesToolResult_SettlesTheDoubtWithAReceipt) {
     auto const d = outcome(run_, 1, Done{quoted("it did run"), {}, {}});
     EXPECT_EQ(types(d), "cancelled submitted model_requested");
     EXPECT_EQ(archive.receipts.at(run_).via, "runtime");
-    EXPECT_EQ(answer_of(submit(pending_id, verdict("run_again"))), "cancelled");
+    EXPECT_EQ(answer_of(submit(pending_id, doubt_decision("run_again"))), "cancelled");
     EXPECT_EQ(answer_of(submit(run_, result("another"))), "conflict")
         << "and not unknown: it was listed";
 }
@@ -246,7 +247,7 @@ TEST_F(AdoptTest, FirstOutcomeOfAnyAttempt_Settles) {
 TEST_F(AdoptTest, CrashDuringTheSecondRun_IsInDoubtAgain) {
     (void)cut_off(job(), CrashPolicy::ask);
     PendingId const first_question = question();
-    (void)submit(first_question, verdict("run_again"));
+    (void)submit(first_question, doubt_decision("run_again"));
     auto const d = restart();
     EXPECT_EQ(types(d), "in_doubt");
     EXPECT_EQ(first<CallInDoubt>(d).pending, run_);

@@ -116,7 +116,7 @@ TEST_F(GateTest, Decision_ReachesOnlyTheGateThatAsked) {
     EXPECT_EQ(types(submit(pending(1), decision(true))), "submitted")
         << "the tool does not run yet";
     ASSERT_TRUE(find_effect<AskGate>());
-    EXPECT_EQ(find_effect<AskGate>()->gate, "second") << "earlier verdicts stand";
+    EXPECT_EQ(find_effect<AskGate>()->gate, "second") << "earlier decisions are kept";
     ASSERT_TRUE(find_effect<AskGate>()->decision);
     EXPECT_TRUE(find_effect<AskGate>()->decision->approved);
     (void)gate(1, GateOutcome::Allow{});

@@ -89,9 +89,9 @@ TEST_F(MailTest, E3_DeletedReceiver_BouncesWithoutWaking) {
     idle_after_a_turn();
     Decision const sent = given.when(SendMail{{{other(4), "ghost"}}, "anybody there?"});
     EXPECT_EQ(types(sent), "mail_sent");
-    ASSERT_EQ(sent.posts.size(), 1u);
-    EXPECT_EQ(sent.posts[0].to, other(4));
-    Mail const& gone = std::get<Mail>(sent.posts[0].what);
+    ASSERT_EQ(sent.outbox.size(), 1u);
+    EXPECT_EQ(sent.outbox[0].to, other(4));
+    Mail const& gone = std::get<Mail>(sent.outbox[0].what);
     EXPECT_EQ(gone.id, (MailId{given.id, sent.events[0].seq}));
     Trouble const why{"not_found", "This id was not found."};
     Decision const bounced =
@@ -155,12 +155,12 @@ TEST_F(MailTest, E6_MailSentByAWokenTurn_IsOneHopFurther) {
     question.hops = 3;
     (void)receive(question);
     Decision const sent = given.when(SendMail{{{other(9), "ann"}}, "answer"});
-    Mail const& answer = std::get<Mail>(sent.posts.at(0).what);
+    Mail const& answer = std::get<Mail>(sent.outbox.at(0).what);
     EXPECT_EQ(answer.hops, 4u);
     EXPECT_EQ(answer.conversation, question.conversation);
     (void)given.reply();
     Decision const rebuilt = given.when(SendMail{{{other(9), "ann"}}, "something else"});
-    EXPECT_EQ(std::get<Mail>(rebuilt.posts.at(0).what).hops, 0u);
+    EXPECT_EQ(std::get<Mail>(rebuilt.outbox.at(0).what).hops, 0u);
 }
 
 TEST_F(MailTest, E6_OverTheBudgetOfAMinute_WaitsForTheNext) {
@@ -314,7 +314,7 @@ TEST_F(MailTest, RepeatedSend_SameKey_SendsOnce) {
     Decision const again = given.when(send);
     EXPECT_EQ(answer_of(again), "duplicate");
     EXPECT_EQ(again.answer->seq, sent.answer->seq);
-    EXPECT_TRUE(again.posts.empty());
+    EXPECT_TRUE(again.outbox.empty());
 }
 
 TEST_F(MailTest, Send_OverALimit_IsRefused) {
@@ -359,9 +359,9 @@ TEST_F(MailOfAChild, E7_PolicySet_ParentIsNotified) {
     deep.hops = 3;
     Decision const decision = receive(deep);
     EXPECT_EQ(types(decision), "mail_received mail_sent turn_started model_requested");
-    ASSERT_EQ(decision.posts.size(), 1u);
-    EXPECT_EQ(decision.posts[0].to, other(4));
-    Mail const& notice = std::get<Mail>(decision.posts[0].what);
+    ASSERT_EQ(decision.outbox.size(), 1u);
+    EXPECT_EQ(decision.outbox[0].to, other(4));
+    Mail const& notice = std::get<Mail>(decision.outbox[0].what);
     EXPECT_EQ(notice.text,
               "Mail to your task " + task_id(other(4), 3) + " from ann: the build is red");
     EXPECT_EQ(notice.from, given.id);
@@ -370,7 +370,7 @@ TEST_F(MailOfAChild, E7_PolicySet_ParentIsNotified) {
     // A repeat is a duplicate; the parent is notified once.
     Decision const again = receive(deep);
     EXPECT_EQ(answer_of(again), "duplicate");
-    EXPECT_TRUE(again.posts.empty());
+    EXPECT_TRUE(again.outbox.empty());
 }
 
 TEST_F(MailOfAChild, E7_NoPolicyOrQuietOrFamilyMail_ParentIsNotNotified) {
@@ -387,8 +387,8 @@ TEST_F(MailOfAChild, E7_LongMail_IsCutBetweenCharacters) {
     std::string text = "x";
     while (text.size() < limits::mail_bytes_max - 2) text += "\u00e4";
     Decision const decision = receive(text);
-    ASSERT_EQ(decision.posts.size(), 1u);
-    std::string const& notice = std::get<Mail>(decision.posts[0].what).text;
+    ASSERT_EQ(decision.outbox.size(), 1u);
+    std::string const& notice = std::get<Mail>(decision.outbox[0].what).text;
     EXPECT_LE(notice.size(), limits::mail_bytes_max);
     EXPECT_GT(notice.size(), limits::mail_bytes_max - 3);
     EXPECT_EQ(notice.back(), '\xa4') << "the last one is whole";
@@ -413,9 +413,9 @@ TEST_F(MailWithATime, Unread_AtExpiry_IsDroppedAndTheSenderIsNotified) {
     EXPECT_EQ(types(over), "mail_expired");
     EXPECT_TRUE(given.state.inbox.empty());
     EXPECT_FALSE(wake_at(given.state));
-    ASSERT_EQ(over.posts.size(), 1u);
-    EXPECT_EQ(over.posts[0].to, other(9));
-    EXPECT_EQ(std::get<MailLost>(over.posts[0].what).mail, (MailId{other(9), 1}));
+    ASSERT_EQ(over.outbox.size(), 1u);
+    EXPECT_EQ(over.outbox[0].to, other(9));
+    EXPECT_EQ(std::get<MailLost>(over.outbox[0].what).mail, (MailId{other(9), 1}));
 }
 
 TEST_F(MailWithATime, Expired_SenderGetsOneBounce) {
@@ -423,7 +423,7 @@ TEST_F(MailWithATime, Expired_SenderGetsOneBounce) {
     SendMail soon{{{other(4), "bob"}}, "soon"};
     soon.ttl = Duration(5'000);
     Decision const sent = given.when(std::move(soon));
-    Mail const& gone = std::get<Mail>(sent.posts.at(0).what);
+    Mail const& gone = std::get<Mail>(sent.outbox.at(0).what);
     EXPECT_EQ(gone.expires, sent.events[0].at + Duration(5'000));
     Deliver const lost{{other(4), 30, 0}, MailLost{gone.id, {other(4), "bob"}}};
     Decision const back = given.when(lost);

@@ -10,7 +10,7 @@ std::string of(std::string const& quoted) {
     return title_in(Json::trusted(R"([{"type":"text","text":")" + quoted + R"("}])"));
 }
 
-Change program_says(std::string const& title) { return {title, {}, {}, {}, true}; }
+Change agent_says(std::string const& title) { return {title, {}, {}, {}, true}; }
 
 TEST(Title, Title_IsTheFirstNonBlankLine) {
     EXPECT_EQ(of("Fix the build"), "Fix the build");
@@ -44,10 +44,10 @@ TEST(Title, Title_ComesFromTheFirstPromptUntilOneIsSet) {
     (void)given.prompt("Something else", PromptMode::queue);
     EXPECT_EQ(shown_title(given.state), "Deploy the api");
     EXPECT_EQ(given.state.title, "");
-    (void)given.when(program_says("By the program"));
+    (void)given.when(agent_says("By the program"));
     EXPECT_EQ(shown_title(given.state), "By the program");
     (void)given.when(Change{"Mine", {}, {}, {}});
-    (void)given.when(program_says("By the program again"));
+    (void)given.when(agent_says("By the program again"));
     EXPECT_EQ(shown_title(given.state), "Mine");
     (void)given.when(Change{"", {}, {}, {}});
     EXPECT_EQ(shown_title(given.state), "Deploy the api");

@@ -280,10 +280,10 @@ TEST_F(ToolTest, LostOutcome_PolicyAsk_AsksAPerson) {
     PendingId const key = pending(1);
     EXPECT_EQ(types(loses(1)), "in_doubt");
     ASSERT_TRUE(call(1).question);
-    auto const d = submit(call(1).question->pending, verdict("run_again"));
+    auto const d = submit(call(1).question->pending, doubt_decision("run_again"));
     EXPECT_EQ(first<ToolStarted>(d).pending, key);
     EXPECT_EQ(types(loses(1)), "in_doubt") << "and asked again";
-    EXPECT_EQ(types(submit(call(1).question->pending, verdict("give_up"))),
+    EXPECT_EQ(types(submit(call(1).question->pending, doubt_decision("give_up"))),
               "submitted expired model_requested");
 }
 

@@ -3,7 +3,7 @@
 // error; it never stops the process.
 #include "json/json.h"
 #include "session/replay.h"
-#include "wire/post_json.h"
+#include "wire/outbox_json.h"
 #include "wire/state_json.h"
 #include "wire/testing/story.h"
 
@@ -176,7 +176,7 @@ TEST(Damage, Journal_WithValuesOfAnOlderRelease_IsRead) {
 TEST(Damage, OutboxMessages_OfAnyKind_AreReadOrRefused) {
     for (std::string const text : {"", "{", "[]", "{\"kind\":7}", "{\"kind\":\"start_run\"",
                                    "{\"kind\":\"start_run\",\"parts\":[}"})
-        EXPECT_FALSE(read_post(text)) << text;
+        EXPECT_FALSE(read_outbox_body(text)) << text;
 }
 
 }  // namespace

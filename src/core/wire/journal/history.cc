@@ -361,13 +361,13 @@ struct HistoryFold {
     void operator()(AgentUpdate const& e) const {
         if (e.what.kind == AgentOutputKind::plan) return;
         if (e.what.kind == AgentOutputKind::tool) return describe_tool(e);
-        MessageView& message = program_message(e.message, e.turn);
+        MessageView& message = agent_message(e.message, e.turn);
         message.parts =
             message.parts.text() == "[]" ? e.what.body : joined_parts(message.parts, e.what.body);
     }
     void operator()(AgentAsked const& e) const {
-        MessageView& message = program_message(e.message, event.turn);
-        message.by_program = e.spec->ask != 0;
+        MessageView& message = agent_message(e.message, event.turn);
+        message.by_agent = e.spec->ask != 0;
         add_asked(e, message.seq);
         if (e.spec->ask == 0) {  // of a client: there is no agent that describes it
             message.calls.push_back(e.pending.call);
@@ -392,14 +392,14 @@ struct HistoryFold {
     }
 
 private:
-    MessageView& program_message(Seq seq, TurnNo turn) const {
+    MessageView& agent_message(Seq seq, TurnNo turn) const {
         auto const known = h.messages_.find(seq);
         if (known != h.messages_.end()) return known->second;
         MessageView message;
         message.seq = seq;
         message.turn = turn;
         message.assistant = true;
-        message.by_program = true;
+        message.by_agent = true;
         message.parts = Json::trusted("[]");
         message.created = event.at;
         message.shown = event.seq;
@@ -421,7 +421,7 @@ private:
         bool const has = known != h.agent_tools_.end();
         if (!has && e.message == 0) return;  // of a journal that is read from its middle
         MessageView& message = has && e.message == 0 ? h.messages_.at(known->second)
-                                                     : program_message(e.message, e.turn);
+                                                     : agent_message(e.message, e.turn);
         AgentToolView& tool = agent_tool(e.what.tool_call, message);
         tool.status = e.what.status;
         tool.unknown = false;

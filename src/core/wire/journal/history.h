@@ -109,7 +109,7 @@ struct MessageView {
     Json parts;
     std::vector<CallNo> calls;
     std::vector<AgentToolView> agent_tools;
-    bool by_program = false;  // reported by an external agent; not the reply of a step
+    bool by_agent = false;  // reported by an external agent; not the reply of a step
     std::optional<session::Usage> usage;
     Time created{};
     std::optional<PendingId> answers;

@@ -179,7 +179,7 @@ TEST_F(HistoryTest, Crash_CallThatMayHaveRun_IsInDoubtUntilItsOutcome) {
 TEST_F(HistoryTest, RunAgainThatPauses_IsNotInDoubt) {
     asks_for({with_policy(job(), CrashPolicy::ask)});
     (void)restart();
-    (void)submit(call(1).question->pending, verdict("run_again"));
+    (void)submit(call(1).question->pending, doubt_decision("run_again"));
     (void)pauses(1);
     EXPECT_FALSE(call(1).in_doubt);
     EXPECT_FALSE(pause_of(history(), 1).in_doubt);

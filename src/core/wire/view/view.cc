@@ -50,8 +50,8 @@ private:
     void collect_inputs() {
         for (auto const& [seq, message] : history_.messages()) {
             bool const seen = message.shown != 0 && message.shown <= view_seq_ && !message.dropped;
-            if (message.by_program && seen)
-                items_.push_back({message.shown, shown_by_program(message)});
+            if (message.by_agent && seen)
+                items_.push_back({message.shown, shown_by_agent(message)});
             if (message.assistant || !seen || message.answers) continue;
             items_.push_back(
                 {message.shown,
@@ -60,7 +60,7 @@ private:
     }
 
     // A message of an external agent: its texts, and its tool calls with their outcomes.
-    static ViewMessage shown_by_program(MessageView const& message) {
+    static ViewMessage shown_by_agent(MessageView const& message) {
         ViewMessage out{
             ViewMessage::Role::assistant, InputSource::prompt, message.parts, {}, message.shown};
         for (AgentToolView const& tool : message.agent_tools) {

@@ -52,6 +52,6 @@ inline constexpr auto rows<DeviceTest> =
            field("status", or_null(&DeviceTest::status), "Its answer; null: none."),
            field("why", or_null(&DeviceTest::why), "Why it did not take it."),
            field("removed", &DeviceTest::removed,
-                 "The push service does not know the device any more, so it was removed."));
+                 "The push service has removed the device, so it was removed here, too."));
 
 }  // namespace dormouse::http

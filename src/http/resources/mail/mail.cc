@@ -15,13 +15,13 @@ namespace {
 
 constexpr Duration notified_within{2'000};
 
-struct Posting {
+struct MailRequest {
     port::MailDraft draft;
     std::optional<std::string> from;
     std::string project = "default";
 };
 
-void read_receivers(Body& body, json::View text, Posting& out) {
+void read_receivers(Body& body, json::View text, MailRequest& out) {
     json::View const to = text["to"];
     if (auto const one = to.string()) {
         out.draft.to.push_back(*one);
@@ -41,8 +41,8 @@ void read_receivers(Body& body, json::View text, Posting& out) {
         body.refuse("to", "must have at most 1000 names; leave it out for all");
 }
 
-std::optional<Posting> read_posting(ExchangePtr const& x) {
-    Posting out;
+std::optional<MailRequest> read_mail_request(ExchangePtr const& x) {
+    MailRequest out;
     json::View const text(x->body);
     Body body(text, mail_request);
     out.from = body.string("from");
@@ -63,15 +63,16 @@ std::optional<Posting> read_posting(ExchangePtr const& x) {
     return out;
 }
 
-void answer_posted(ExchangePtr const& x, Result<port::MailPosted> const& posted) {
-    if (!posted) return x->fail(posted.error());
-    if (posted->id.seq == 0) {
-        std::string const why = posted->deliveries.empty() ? "No other session has an alias."
-                                                           : posted->deliveries.front().why + ".";
+void answer_mail(ExchangePtr const& x, Result<port::MailSubmission> const& submitted) {
+    if (!submitted) return x->fail(submitted.error());
+    if (submitted->id.seq == 0) {
+        std::string const why = submitted->deliveries.empty()
+                                    ? "No other session has an alias."
+                                    : submitted->deliveries.front().why + ".";
         return x->fail({Code::not_found, why});
     }
-    MailAnswer answer{text(posted->id), posted->duplicate, {}};
-    for (port::MailDelivery const& delivery : posted->deliveries) {
+    MailAnswer answer{text(submitted->id), submitted->duplicate, {}};
+    for (port::MailDelivery const& delivery : submitted->deliveries) {
         auto const mail = delivery.session ? answer.id : std::nullopt;
         answer.receivers.push_back(
             {delivery.name, delivery.session, mail, port::text(delivery.status), delivery.why});
@@ -121,12 +122,12 @@ void answer_handed(ExchangePtr const& x, Result<std::vector<Handed>> const& hand
     x->json(202, object_text(answer));
 }
 
-void send_from(Api& api, ExchangePtr const& x, SessionId from, Posting posting) {
+void send_from(Api& api, ExchangePtr const& x, SessionId from, MailRequest request) {
     runner::Asker const asker = x->asker();
-    posting.draft.project = posting.project;
-    api.mail().send(from, std::move(posting.draft), {asker.by, asker.idem_key, asker.idem_digest},
+    request.draft.project = request.project;
+    api.mail().send(from, std::move(request.draft), {asker.by, asker.idem_key, asker.idem_digest},
                     notified_within,
-                    [x](Result<port::MailPosted> posted) { answer_posted(x, posted); });
+                    [x](Result<port::MailSubmission> submitted) { answer_mail(x, submitted); });
 }
 
 }  // namespace
@@ -134,10 +135,10 @@ void send_from(Api& api, ExchangePtr const& x, SessionId from, Posting posting) 
 namespace {
 
 // An external agent writes in its session's name, in any project.
-bool in_own_name(ExchangePtr const& x, Posting& posting) {
+bool in_own_name(ExchangePtr const& x, MailRequest& request) {
     if (!x->principal || !x->principal->session) return true;
-    if (posting.from != x->principal->session->text()) return false;
-    posting.project.clear();
+    if (request.from != x->principal->session->text()) return false;
+    request.project.clear();
     return true;
 }
 
@@ -145,40 +146,40 @@ bool in_own_name(ExchangePtr const& x, Posting& posting) {
 
 // Mail wakes its receiver, so it reaches only agents that the token may start. Mail of an external
 // agent is its session's own.
-void bind_to_agents(Api& api, ExchangePtr const& x, Posting& posting) {
+void bind_to_agents(Api& api, ExchangePtr const& x, MailRequest& request) {
     if (!x->principal || x->principal->session || x->principal->may_start_all()) return;
-    posting.draft.reaches = [&gate = api.services().gate,
+    request.draft.reaches = [&gate = api.services().gate,
                              who = x->principal](std::string const& agent) {
         return who->may_start(agent, gate.runs_programs(agent));
     };
 }
 
 void post_mail(Api& api, ExchangePtr const& x) {
-    auto posting = read_posting(x);
-    if (!posting) return;
-    bind_to_agents(api, x, *posting);
-    if (!in_own_name(x, *posting))
+    auto request = read_mail_request(x);
+    if (!request) return;
+    bind_to_agents(api, x, *request);
+    if (!in_own_name(x, *request))
         return x->fail({Code::forbidden,
                         "A token for one session sends mail only with that session as `from`."});
-    if (!posting->from) {
-        std::string const project = posting->project;
+    if (!request->from) {
+        std::string const project = request->project;
         return api.mail().hand_in(
-            project, std::move(posting->draft), x->asker(),
+            project, std::move(request->draft), x->asker(),
             [x](Result<std::vector<Handed>> const& handed) { answer_handed(x, handed); });
     }
-    if (auto const id = SessionId::parse(*posting->from))
-        return send_from(api, x, *id, std::move(*posting));
-    auto question = [project = posting->project, alias = *posting->from](port::ListStore& store) {
+    if (auto const id = SessionId::parse(*request->from))
+        return send_from(api, x, *id, std::move(*request));
+    auto question = [project = request->project, alias = *request->from](port::ListStore& store) {
         return store.aliases(project, alias, 1);
     };
     port::ask(api.services().journal, std::move(question),
               [&api, x,
-               posting = std::move(*posting)](Result<std::vector<port::SessionRow>> found) mutable {
+               request = std::move(*request)](Result<std::vector<port::SessionRow>> found) mutable {
                   if (!found) return x->fail(found.error());
-                  bool const named = !found->empty() && !posting.from->empty();
+                  bool const named = !found->empty() && !request.from->empty();
                   if (!named) return x->fail(not_found());
                   SessionId const from = found->front().id;
-                  send_from(api, x, from, std::move(posting));
+                  send_from(api, x, from, std::move(request));
               });
 }
 

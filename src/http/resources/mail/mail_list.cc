@@ -4,7 +4,7 @@
 #include "json/json.h"
 #include "runner/lane/rows.h"
 #include "session/limits.h"
-#include "wire/post_json.h"
+#include "wire/outbox_json.h"
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ using namespace dormouse::session;
 namespace {
 
 // The number of outbox messages of all projects that are searched for mail of one project.
-constexpr std::uint32_t posts_max = 10'000;
+constexpr std::uint32_t messages_max = 10'000;
 
 Mail mail_of(State const& state, Seq seq, wire::SentView const& sent) {
     MailSent const& what = sent.what;
@@ -32,11 +32,11 @@ Result<std::vector<SentMail>> find_undelivered(port::OutboxStore& store, std::st
     std::vector<SentMail> out;
     for (std::string_view const kind : {runner::quarantined_kind, std::string_view("session")}) {
         bool const quarantined = kind == runner::quarantined_kind;
-        auto const rows = store.due_messages(std::string(kind), Time::max(), posts_max);
+        auto const rows = store.due_messages(std::string(kind), Time::max(), messages_max);
         if (!rows) return std::unexpected(rows.error());
         for (port::OutboxRow const& row : *rows) {
             if (out.size() == limit) return out;
-            auto const what = wire::read_post(row.body);
+            auto const what = wire::read_outbox_body(row.body);
             auto const* const mail = what ? std::get_if<Mail>(&*what) : nullptr;
             if (!mail || (quarantined ? row.target : mail->project) != project) continue;
             auto const to = quarantined ? row.key.from : SessionId::parse(row.target);
@@ -128,7 +128,8 @@ void ask_store(std::shared_ptr<Asking> const& a, std::size_t first) {
                         port::OutboxStore& store) -> Result<std::vector<bool>> {
         std::vector<bool> waits;
         for (std::size_t n = 0; n < count; ++n) {
-            auto row = store.post({id.session, id.seq, static_cast<std::uint32_t>(first + n)});
+            auto row =
+                store.outbox_message({id.session, id.seq, static_cast<std::uint32_t>(first + n)});
             if (!row) return std::unexpected(std::move(row.error()));
             waits.push_back(row->has_value());
         }
@@ -182,8 +183,8 @@ void list_mail(Api& api, ExchangePtr const& x) {
     std::size_t const limit = query.number("limit", 50, 1, 200);
     if (query.error) return x->fail(*query.error);
     auto const named = x->request.query_value("sessionID");
-    bool const program = x->principal && x->principal->session;
-    if (program && named != x->principal->session->text())
+    bool const external = x->principal && x->principal->session;
+    if (external && named != x->principal->session->text())
         return x->fail({Code::forbidden, "A session's program lists the mail of its session."});
     auto const cursor = x->request.query_value("cursor");
     Error const foreign{Code::bad_cursor, "The cursor is invalid; begin without one.", {}, 0};

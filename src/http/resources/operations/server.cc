@@ -9,7 +9,7 @@
 #include "json/json.h"
 #include "session/limits.h"
 #include "wire/names.h"
-#include "wire/post_json.h"
+#include "wire/outbox_json.h"
 
 #include <algorithm>
 #include <map>

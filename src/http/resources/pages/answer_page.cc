@@ -37,7 +37,7 @@ struct Form {
 };
 
 // The view of the page for the person who requested it, or sent its form.
-struct Look {
+struct PageState {
     int status = 200;
     std::string notice = {};
     std::string confirm = {};
@@ -45,29 +45,31 @@ struct Look {
 };
 
 void answer(Api& api, ExchangePtr const& x, PendingId const& pending, Snapshot const& snapshot,
-            wire::PauseView const& pause, Look look) {
+            wire::PauseView const& pause, PageState page_state) {
     Viewer const viewer{x->by,
                         x->principal->role >= Role::answer,
                         api.services().gate.form_token(x->request, pending),
-                        std::move(look.notice),
-                        std::move(look.confirm),
-                        std::move(look.typed)};
+                        std::move(page_state.notice),
+                        std::move(page_state.confirm),
+                        std::move(page_state.typed)};
     Time const now = api.services().runner.now();
     PageText const page = page_of(snapshot.lane->state(), snapshot.history, pause, viewer, now);
-    auto whole = look.status == 200 ? api.web_page().around(page.title, page.html) : std::nullopt;
-    x->responder->reply(whole ? *std::move(whole) : html_reply(look.status, page.title, page.html));
+    auto whole =
+        page_state.status == 200 ? api.web_page().around(page.title, page.html) : std::nullopt;
+    x->responder->reply(whole ? *std::move(whole)
+                              : html_reply(page_state.status, page.title, page.html));
 }
 
-void show(Api& api, ExchangePtr const& x, PendingId const& pending, Look look) {
-    read_pending(api, pending,
-                 [&api, x, pending, look = std::move(look)](Result<Snapshot> snapshot) mutable {
-                     wire::PauseView const* const pause =
-                         snapshot ? snapshot->history.pause(pending) : nullptr;
-                     bool const mine =
-                         pause && x->principal->is_for(snapshot->lane->state().project);
-                     if (!mine) return x->responder->reply(sign_in_first(api, pending));
-                     answer(api, x, pending, *snapshot, *pause, std::move(look));
-                 });
+void show(Api& api, ExchangePtr const& x, PendingId const& pending, PageState page_state) {
+    read_pending(
+        api, pending,
+        [&api, x, pending, page_state = std::move(page_state)](Result<Snapshot> snapshot) mutable {
+            wire::PauseView const* const pause =
+                snapshot ? snapshot->history.pause(pending) : nullptr;
+            bool const mine = pause && x->principal->is_for(snapshot->lane->state().project);
+            if (!mine) return x->responder->reply(sign_in_first(api, pending));
+            answer(api, x, pending, *snapshot, *pause, std::move(page_state));
+        });
 }
 
 // Shows the form again, with what the person typed.
@@ -76,7 +78,7 @@ void show_again(Api& api, ExchangePtr const& x, PendingId const& pending, Form c
     show(api, x, pending,
          {status,
           std::move(notice),
-          form.text("verdict"),
+          form.text("confirm"),
           {form.text("comment"), form.text("content"), form.text("answer")}});
 }
 
@@ -87,14 +89,14 @@ void refuse(Api& api, ExchangePtr const& x, PendingId const& pending, Form const
 
 Result<Submission> read_doubt(Form const& form) {
     json::Writer content;
-    content.begin_object().member("action", form.text("verdict"));
-    if (form.text("verdict") == "succeeded") content.member("output", form.text("answer"));
+    content.begin_object().member("action", form.text("confirm"));
+    if (form.text("confirm") == "succeeded") content.member("output", form.text("answer"));
     return wire::submitted_decision(true, form.text("comment"), {}, content.end_object().json());
 }
 
 Result<Submission> read_decision(Form const& form) {
-    std::string const verdict = form.text("verdict");
-    if (verdict != "approve" && verdict != "deny")
+    std::string const confirm = form.text("confirm");
+    if (confirm != "approve" && confirm != "deny")
         return fail(Code::bad_value, "The form must have verdict=approve or verdict=deny.");
     Json content;
     if (std::string const text = form.text("content"); !text.empty()) {
@@ -103,7 +105,7 @@ Result<Submission> read_decision(Form const& form) {
             return fail(Code::bad_json, "The content is not JSON: " + checked.error().detail);
         content = std::move(*checked);
     }
-    return wire::submitted_decision(verdict == "approve", form.text("comment"), {},
+    return wire::submitted_decision(confirm == "approve", form.text("comment"), {},
                                     std::move(content));
 }
 
@@ -124,8 +126,8 @@ Result<Submission> read_raise(Form const& form, Json const& schema) {
     return wire::submitted_decision(true, form.text("comment"), {}, content.end_object().json());
 }
 
-bool is_word_on_doubt(std::string_view verdict) {
-    return verdict == "run_again" || verdict == "succeeded" || verdict == "give_up";
+bool is_word_on_doubt(std::string_view confirm) {
+    return confirm == "run_again" || confirm == "succeeded" || confirm == "give_up";
 }
 
 // Returns the written answer, else the chosen one.
@@ -148,7 +150,7 @@ Result<Submission> read_answer(Form const& form, State const& state, wire::Pause
         case PauseReason::budget: return read_raise(form, pause.terms.form);
         case PauseReason::elicitation: {
             // A settled call no longer has its question; the form says what it asked.
-            bool const doubt = pause.receipt ? is_word_on_doubt(form.text("verdict"))
+            bool const doubt = pause.receipt ? is_word_on_doubt(form.text("confirm"))
                                              : asks_of_doubt(state, pause.pending);
             return doubt ? read_doubt(form) : read_decision(form);
         }

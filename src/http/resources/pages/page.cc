@@ -139,7 +139,7 @@ std::string why_no_form(wire::PauseView const& pause, Viewer const& viewer, Time
                          "; nobody else may answer until then.");
     if (!viewer.may_answer) return paragraph("You may view this, but not answer it.");
     if (std::ranges::find(pause.votes, viewer.by, &Vote::by) != pause.votes.end())
-        return paragraph("Your vote is counted. Others must agree before it continues.");
+        return paragraph("Your vote is counted. More approvals are needed before it continues.");
     bool const job = reason == PauseReason::tool_result || reason == PauseReason::handoff;
     if (viewer.form_token.empty() || job) return commands(pause.pending.text(), reason);
     return "";

@@ -101,18 +101,18 @@ std::string text_area(std::string_view label, std::string_view name, std::string
            "</textarea></label></p>\n";
 }
 
-std::string button(std::string_view verdict, std::string_view label) {
-    return "<button name=\"verdict\" value=\"" + std::string(verdict) + "\" class=\"yes run\">" +
+std::string button(std::string_view confirm, std::string_view label) {
+    return "<button name=\"confirm\" value=\"" + std::string(confirm) + "\" class=\"yes run\">" +
            std::string(label) + "</button>\n";
 }
 
-std::string step_link(std::string const& to, std::string_view label, std::string_view look) {
-    return "<a class=\"" + std::string(look) + "\" href=\"" + to + "\">" + std::string(label) +
+std::string step_link(std::string const& to, std::string_view label, std::string_view css_class) {
+    return "<a class=\"" + std::string(css_class) + "\" href=\"" + to + "\">" + std::string(label) +
            "</a>\n";
 }
 
-std::string actions(std::string const& content, std::string_view look) {
-    return "<div class=\"actions" + std::string(look) + "\">" + content + "</div>\n";
+std::string actions(std::string const& content, std::string_view css_class) {
+    return "<div class=\"actions" + std::string(css_class) + "\">" + content + "</div>\n";
 }
 
 std::string form(FormOf const& of, std::string const& content) {
@@ -165,18 +165,18 @@ std::string amount_field(FormOf const& of) {
 
 }  // namespace
 
-bool is_step(std::string_view verdict) {
-    auto const has = [verdict](auto const& steps) {
-        return std::ranges::find(steps, verdict, [](Step const* one) { return one->verdict; }) !=
+bool is_step(std::string_view confirm) {
+    auto const has = [confirm](auto const& steps) {
+        return std::ranges::find(steps, confirm, [](Step const* one) { return one->confirm; }) !=
                steps.end();
     };
     return has(of_approval) || has(of_doubt);
 }
 
-Step const* find_step(FormOf const& of, std::string_view verdict) {
+Step const* find_step(FormOf const& of, std::string_view confirm) {
     auto const steps = steps_of(of);
     auto const found =
-        std::ranges::find(steps, verdict, [](Step const* one) { return one->verdict; });
+        std::ranges::find(steps, confirm, [](Step const* one) { return one->confirm; });
     return found == steps.end() ? nullptr : *found;
 }
 
@@ -186,7 +186,7 @@ std::string first_step(FormOf const& of, std::string const& about) {
         return form(of, about + answer_fields(of) + actions(button("answer", "Send answer"), ""));
     std::string links;
     for (Step const* const one : steps)
-        links += step_link("/a/" + of.id + "?confirm=" + std::string(one->verdict), one->link,
+        links += step_link("/a/" + of.id + "?confirm=" + std::string(one->confirm), one->link,
                            one == steps.back() ? "btn yes" : "btn");
     return about + actions(links, steps.size() == 2 ? " two" : "");
 }
@@ -198,7 +198,7 @@ std::string confirmation(FormOf const& of, Step const& step, std::string const& 
     if (!step.field.empty())
         fields += text_area(step.label, step.field,
                             step.field == comment_field ? of.typed.comment : of.typed.answer);
-    return form(of, about + fields + button(step.verdict, step.button)) +
+    return form(of, about + fields + button(step.confirm, step.button)) +
            actions(step_link("/a/" + of.id, "Back", "btn"), " two");
 }
 

@@ -13,7 +13,7 @@ namespace dormouse::http {
 
 // One way to decide, and what its confirmation says.
 struct Step {
-    std::string_view verdict;  // "approve"; the value of `confirm`
+    std::string_view confirm;  // "approve"; the value of `confirm`
     std::string_view link;     // what opens the confirmation
     std::string_view heading;  // `{}` is the tool
     std::string_view means;    // what happens then
@@ -32,9 +32,9 @@ struct FormOf {
 };
 
 // Returns true for a value of `confirm`.
-[[nodiscard]] bool is_step(std::string_view verdict);
+[[nodiscard]] bool is_step(std::string_view confirm);
 // Returns the confirmation of `verdict`; nullptr: the call has none.
-[[nodiscard]] Step const* find_step(FormOf const& of, std::string_view verdict);
+[[nodiscard]] Step const* find_step(FormOf const& of, std::string_view confirm);
 // Returns `about`, and below it the form of the question, or the links to the confirmations.
 // `about` is before the buttons, which stay visible while it is read.
 [[nodiscard]] std::string first_step(FormOf const& of, std::string const& about);

@@ -66,9 +66,9 @@ void take_part(Body& body, std::string const& text, runner::RedactionAsk& ask) {
 
 // Reads which property of the session to redact; returns how many properties the body names.
 int take_set(Body& body, runner::RedactionAsk& ask) {
-    using enum wire::SetPart;
+    using enum wire::SessionProperty;
     int named = 0;
-    auto const take = [&](bool is_named, wire::SetPart part) {
+    auto const take = [&](bool is_named, wire::SessionProperty part) {
         if (is_named) ask.set = part;
         named += int{is_named};
     };

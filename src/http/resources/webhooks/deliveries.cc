@@ -16,7 +16,7 @@ std::string delivery_type(OutboxRow const& row) {
     auto const letter = webhook::read_letter(row.body);
     if (!letter) return "unknown";
     if (letter->kind == webhook::Letter::Kind::call) return "call";
-    if (letter->kind == webhook::Letter::Kind::program) return "program";
+    if (letter->kind == webhook::Letter::Kind::external_agent) return "program";
     return letter->kind == webhook::Letter::Kind::event ? "event" : "notify";
 }
 
@@ -45,9 +45,9 @@ struct Found {
 };
 
 Result<Found> find_row(port::Store& store, port::OutboxKey const& key) {
-    auto row = store.post(key);
+    auto row = store.outbox_message(key);
     if (!row) return std::unexpected(std::move(row.error()));
-    if (!*row || (*row)->kind != webhook::post_kind) return Found{};
+    if (!*row || (*row)->kind != webhook::webhook_kind) return Found{};
     auto project = store.project_of(key.from);
     if (!project) return std::unexpected(std::move(project.error()));
     return Found{std::move(*row), project->value_or("")};

@@ -332,7 +332,7 @@ void receive_signed(Api& api, ExchangePtr const& x, PendingId const& pending, st
 void receive_own(Api& api, ExchangePtr const& x) {
     auto const refused = [&api, x] {
         api.services().gate.count_bad_signature(x->request, "");
-        x->fail({Code::not_found, "There is no such source, and no such call with a secret."});
+        x->fail({Code::not_found, "No source and no call with a secret was found here."});
     };
     auto const named = std::make_shared<std::optional<PendingId>>();
     auto const find = [x, named] {

@@ -24,7 +24,7 @@ Error stopping() { return {Code::draining, "The server is stopping.", {}, 1'000}
 
 namespace {
 
-std::unexpected<Error> not_there() { return fail(Code::not_found, "This id was not found."); }
+std::unexpected<Error> not_found() { return fail(Code::not_found, "This id was not found."); }
 
 }  // namespace
 
@@ -294,13 +294,13 @@ void Lane::keep_waiting(std::vector<Request> rest) {
 }
 
 // Removes the outbox row in the same append, and remembers the message by its key.
-void Lane::take_up(OutboxKey const& post, Command const& command, Decision const& decision,
+void Lane::take_up(OutboxKey const& message, Command const& command, Decision const& decision,
                    port::Append& append) {
     CHECK(!decision.events.empty());
     std::string key = taken_key(command);
     taken_.insert(key);
     append.keys.push_back({std::move(key), decision.events.front().seq});
-    append.taken.push_back({post.from, post.seq, post.n});
+    append.taken.push_back({message.from, message.seq, message.n});
 }
 
 void Lane::decide_one(Request& request, Draft& draft) {
@@ -310,7 +310,7 @@ void Lane::decide_one(Request& request, Draft& draft) {
         leaving_.emplace_back(std::move(request), std::move(answer), std::move(attachments));
     };
     if (request.on_read) return leave(Answer{}, nullptr);
-    if (!may_touch(request.incoming.rights)) return leave(not_there(), nullptr);
+    if (!may_touch(request.incoming.rights)) return leave(not_found(), nullptr);
     Context context = context_of(request);
     context.drives = draft.drives && is_here();  // a command of this turn may have moved it
     if (!check_values(request, context)) return set_aside(std::move(request));
@@ -326,8 +326,8 @@ void Lane::decide_one(Request& request, Draft& draft) {
 void Lane::write_down(Request const& request, Attachments const& attachments,
                       std::vector<InboxItem> const& quarantined, Decision decision, Draft& draft) {
     CHECK(state_);
-    for (OutboxMessage const& post : decision.posts)
-        draft.append.posts.push_back(outbox_row(*state_, post, request.incoming.at));
+    for (OutboxMessage const& message : decision.outbox)
+        draft.append.outbox.push_back(outbox_row(*state_, message, request.incoming.at));
     if (decision.took) take_up(*decision.took, request.incoming.command, decision, draft.append);
     add_attachments(attachments, decision.events, draft.append);
     add_rewritten(attachments, *state_, decision.events, draft.append);
@@ -351,7 +351,7 @@ void Lane::write_down(Request const& request, Attachments const& attachments,
         draft.append.pending.push_back(pending_row(change));
     auto const mine = std::span<wire::RecordPtr const>(draft.records).subspan(before);
     for (port::OutboxRow& row : services_.messages.outgoing(*state_, mine, decision.pending))
-        draft.append.posts.push_back(std::move(row));
+        draft.append.outbox.push_back(std::move(row));
 }
 
 void Lane::send(Draft draft) {
@@ -384,7 +384,7 @@ void Lane::send(Draft draft) {
     if (rows_) rebuild_rows(append);
     cut_ = append.base || append.rewrite;
     fresh_ = std::move(draft.records);
-    sending_ = append.posts;
+    sending_ = append.outbox;
     write(std::move(append));
 }
 
@@ -442,7 +442,7 @@ void Lane::take_up_commit() {
     if (std::exchange(cut_, false)) forget_cut();
     take_up_rules();
     services_.observer.appended(*this, std::exchange(fresh_, {}));
-    if (!sending_.empty()) services_.messages.posted(std::exchange(sending_, {}));
+    if (!sending_.empty()) services_.messages.outbox_added(std::exchange(sending_, {}));
     release();
 }
 
@@ -475,7 +475,7 @@ void Lane::release() {
         if (out.request.on_read) {
             bool const exists =
                 state_->lifecycle != Lifecycle::none && state_->lifecycle != Lifecycle::deleted;
-            call(out.request.on_read, exists ? Result<Lane const*>(this) : not_there());
+            call(out.request.on_read, exists ? Result<Lane const*>(this) : not_found());
         } else {
             call(out.request.reply, std::move(out.answer));
         }

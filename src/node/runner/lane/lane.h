@@ -197,7 +197,7 @@ private:
     void write_down(Request const& request, Attachments const& attachments,
                     std::vector<session::InboxItem> const& quarantined, session::Decision decision,
                     struct Draft& draft);
-    void take_up(session::OutboxKey const& post, session::Command const& command,
+    void take_up(session::OutboxKey const& message, session::Command const& command,
                  session::Decision const& decision, port::Append& append);
     void keep_waiting(std::vector<Request> rest);
     void send(struct Draft draft);

@@ -295,7 +295,7 @@ bool Lane::begins_run() const {
                auto const& [id, effect] = one;
                auto const* const ask = std::get_if<AskModel>(&effect.what);
                bool const is_run =
-                   std::holds_alternative<RunTool>(effect.what) || (ask && ask->program);
+                   std::holds_alternative<RunTool>(effect.what) || (ask && ask->external);
                return is_run && !running_.contains(id);
            });
 }

@@ -208,7 +208,7 @@ std::optional<Time> Lane::next_time() const {
 void Lane::ask_model(Effect const& effect, AskModel const& ask) {
     CHECK(state_ && running_.contains(effect.id));
     port::ModelRequest request{id_, state_->agent, ask, {}, effect.id};
-    if (ask.program) request.program = agent_context(*state_);
+    if (ask.external) request.external = agent_context(*state_);
     if (recent_from_start()) return show(wire::history_of(id_, recent_), std::move(request));
     auto read = [end = wire::journal_end(*state_), seq = ask.view_seq](port::JournalStore& store) {
         return read_view(store, end, seq);

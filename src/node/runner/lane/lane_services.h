@@ -66,7 +66,7 @@ public:
         session::State const& state, std::span<wire::RecordPtr const> records,
         std::vector<session::PendingChange> const& changes) = 0;
     // These messages are durable.
-    virtual void posted(std::vector<port::OutboxRow> posts) = 0;
+    virtual void outbox_added(std::vector<port::OutboxRow> rows) = 0;
 };
 
 // The reports of a lane.

@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "runner/read/reading.h"
 #include "runner/repair/unreadable.h"
-#include "wire/post_json.h"
+#include "wire/outbox_json.h"
 
 #include <algorithm>
 #include <utility>
@@ -17,27 +17,27 @@ Outbox::Outbox(Services services, Send send, Delivered on_delivered)
       send_(std::move(send)),
       on_delivered_(std::move(on_delivered)) {}
 
-void Outbox::add(std::vector<port::OutboxRow> posts) {
+void Outbox::add(std::vector<port::OutboxRow> rows) {
     // Another process may have stored earlier ones for the same receiver.
     if (!services_.alone) {
         doubt();
         return scan();
     }
     if (settled_ != doubts_) return;  // the scan finds them, in order with earlier ones
-    if (known_.size() + posts.size() > known_max) return doubt();
-    for (port::OutboxRow& post : posts) {
-        CHECK(post.kind == "session");
-        enqueue(std::move(post), true);
+    if (known_.size() + rows.size() > known_max) return doubt();
+    for (port::OutboxRow& message : rows) {
+        CHECK(message.kind == "session");
+        enqueue(std::move(message), true);
     }
 }
 
-void Outbox::enqueue(port::OutboxRow post, bool is_stored) {
-    auto const to = SessionId::parse(post.target);
+void Outbox::enqueue(port::OutboxRow message, bool is_stored) {
+    auto const to = SessionId::parse(message.target);
     if (!to) return;  // damaged row: it stays undelivered
-    if (!known_.try_emplace(post.key, is_stored).second) return;
-    Pair const pair{post.key.from, *to};
+    if (!known_.try_emplace(message.key, is_stored).second) return;
+    Pair const pair{message.key.from, *to};
     Queue& queue = queues_[pair];
-    queue.push_back(std::move(post));
+    queue.push_back(std::move(message));
     if (queue.size() == 1) begin(pair);
 }
 
@@ -60,8 +60,8 @@ void Outbox::scanned(std::uint64_t doubts, std::uint32_t limit,
     if (!found) return;
     bool const all = found->size() < limit;
     if (all) settled_ = std::max(settled_, doubts);
-    for (port::OutboxRow& post : *found) {
-        if (known_.size() < known_max) enqueue(std::move(post), false);
+    for (port::OutboxRow& message : *found) {
+        if (known_.size() < known_max) enqueue(std::move(message), false);
     }
     if (!services_.alone && all && doubts != doubts_) scan();
 }
@@ -92,7 +92,7 @@ void Outbox::begin_next() {
 void Outbox::attempt(Pair const& pair, int changed) {
     port::OutboxKey const key = queues_.at(pair).front().key;
     if (std::exchange(known_.at(key), false)) return deliver(pair, changed);
-    auto question = [key](port::OutboxStore& store) { return store.post(key); };
+    auto question = [key](port::OutboxStore& store) { return store.outbox_message(key); };
     port::ask(services_.journal, std::move(question),
               scope_.guard([this, pair, key, changed](Result<std::optional<port::OutboxRow>> row) {
                   if (!row) return again(pair, false);
@@ -105,18 +105,18 @@ void Outbox::attempt(Pair const& pair, int changed) {
 
 // If the store fell back to an earlier state, another message may have the key by now.
 void Outbox::deliver_stored(Pair const& pair, port::OutboxRow row, int changed) {
-    port::OutboxRow& post = queues_.at(pair).front();
-    CHECK(post.key == row.key);
-    if (row.target != post.target) return next(pair, false);  // the next scan finds it
-    post = std::move(row);
+    port::OutboxRow& message = queues_.at(pair).front();
+    CHECK(message.key == row.key);
+    if (row.target != message.target) return next(pair, false);  // the next scan finds it
+    message = std::move(row);
     deliver(pair, changed);
 }
 
 void Outbox::deliver(Pair const& pair, int changed) {
-    port::OutboxRow const& post = queues_.at(pair).front();
-    auto what = wire::read_post(post.body);
+    port::OutboxRow const& message = queues_.at(pair).front();
+    auto what = wire::read_outbox_body(message.body);
     if (!what) return again(pair, true);  // from a newer release, which will deliver it
-    Deliver command{{post.key.from, post.key.seq, post.key.n}, std::move(*what)};
+    Deliver command{{message.key.from, message.key.seq, message.key.n}, std::move(*what)};
     auto const* const run = std::get_if<StartRun>(&command.what);
     if (!run || !run->fork) return give(pair, std::move(command), changed);
     auto question = [key = command.key](port::JournalStore& store) {
@@ -155,10 +155,10 @@ void Outbox::delivered(Pair const& pair, Result<Answer> answer) {
 }
 
 void Outbox::send_back(Pair const& pair, Error const& why) {
-    port::OutboxRow const& post = queues_.at(pair).front();
-    auto what = wire::read_post(post.body);
+    port::OutboxRow const& message = queues_.at(pair).front();
+    auto what = wire::read_outbox_body(message.body);
     if (!what) return again(pair, true);
-    OutboxKey const key{post.key.from, post.key.seq, post.key.n};
+    OutboxKey const key{message.key.from, message.key.seq, message.key.n};
     Undelivered back{
         key, pair.second, std::move(*what), {std::string(info(why.code).text), why.detail}};
     send_(

@@ -34,7 +34,7 @@ public:
     Outbox(Services services, Send send, Delivered on_delivered);
 
     // Adds messages that have just become durable. REQUIRES: all of kind "session".
-    void add(std::vector<port::OutboxRow> posts);
+    void add(std::vector<port::OutboxRow> rows);
     // An append with unknown result may have stored messages: until a scan has asked the store,
     // later messages are not delivered.
     void doubt() { ++doubts_; }
@@ -51,7 +51,7 @@ private:
     using Queue = std::deque<port::OutboxRow>;
 
     // `is_stored`: its row is known to be in the store.
-    void enqueue(port::OutboxRow post, bool is_stored);
+    void enqueue(port::OutboxRow message, bool is_stored);
     void scanned(std::uint64_t doubts, std::uint32_t limit,
                  Result<std::vector<port::OutboxRow>> found);
     // Limit for attempts in progress; other pairs wait in ready_.

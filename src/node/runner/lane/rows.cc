@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "base/enum_words.h"
 #include "session/fold/fold.h"
-#include "wire/post_json.h"
+#include "wire/outbox_json.h"
 
 #include <algorithm>
 #include <utility>
@@ -66,7 +66,7 @@ port::Rewrite rewrite_of(Redact const& redact) {
     for (Redact::Rewritten const& frame : *redact.frames)
         out.frames.push_back({frame.first, frame.count, frame.bytes});
     out.artifacts = redact.artifacts;
-    for (OutboxKey const& key : redact.posts) out.posts.push_back({key.from, key.seq, key.n});
+    for (OutboxKey const& key : redact.outbox) out.outbox.push_back({key.from, key.seq, key.n});
     out.calls = redact.calls;
     return out;
 }
@@ -81,7 +81,7 @@ port::OutboxRow quarantine_row(State const& state, Seq seq, Time at, Mail const&
     row.key = quarantine_key(state.id, seq, 0);
     row.kind = quarantined_kind;
     row.target = state.project;
-    row.body = wire::write_post(mail);
+    row.body = wire::write_outbox_body(mail);
     row.created = at;
     return row;
 }
@@ -104,8 +104,8 @@ Attachments take_attachments(Command& command) {
     } else if (auto* const create = std::get_if<Create>(&command.body)) {
         if (create->ask) out.secrets[1] = std::exchange(create->ask->terms.webhook_secret, {});
         if (create->fork) out.source = source_of(*create->fork);
-    } else if (auto const* const post = std::get_if<Deliver>(&command.body)) {
-        if (post->past) out.source = source_of(*post->past);
+    } else if (auto const* const message = std::get_if<Deliver>(&command.body)) {
+        if (message->past) out.source = source_of(*message->past);
     } else if (auto const* const submit = std::get_if<Submit>(&command.body)) {
         for (Bits128 const& key : submit->delivery_keys)
             out.delivered.push_back({key, submit->delivery_digest});
@@ -186,14 +186,14 @@ void add_attachments(Attachments const& attachments, std::vector<Event> const& e
 
 // Messages between sessions are delivered in the order of their sender's events, independent of
 // clocks.
-port::OutboxRow outbox_row(State const& state, OutboxMessage const& post, Time at) {
+port::OutboxRow outbox_row(State const& state, OutboxMessage const& message, Time at) {
     port::OutboxRow row;
-    row.key = {state.id, post.seq, post.n};
+    row.key = {state.id, message.seq, message.n};
     row.kind = "session";
-    row.target = post.to.text();
-    row.body = wire::write_post(post.what);
-    auto const* run = std::get_if<StartRun>(&post.what);
-    if (run && run->run == 1) row.makes = post.to;
+    row.target = message.to.text();
+    row.body = wire::write_outbox_body(message.what);
+    auto const* run = std::get_if<StartRun>(&message.what);
+    if (run && run->run == 1) row.makes = message.to;
     row.created = at;
     return row;
 }
@@ -202,8 +202,8 @@ void add_rewritten(Attachments const& attachments, State const& state,
                    std::vector<Event> const& events, port::Append& append) {
     if (events.empty()) return;
     for (Redact::Quarantined const& one : attachments.quarantined) {
-        append.posts.push_back(quarantine_row(state, one.seq, one.at, one.mail));
-        append.posts.back().key = quarantine_key(state.id, one.seq, one.rewrites + 1);
+        append.outbox.push_back(quarantine_row(state, one.seq, one.at, one.mail));
+        append.outbox.back().key = quarantine_key(state.id, one.seq, one.rewrites + 1);
     }
 }
 
@@ -221,7 +221,7 @@ void add_quarantined(std::vector<InboxItem> const& before, State const& state,
     for (Event const& event : events) {
         auto const* const e = std::get_if<MailReceived>(&event.body);
         if (!e || e->hold != MailHold::quarantined) continue;
-        append.posts.push_back(quarantine_row(state, event.seq, event.at, *e->mail));
+        append.outbox.push_back(quarantine_row(state, event.seq, event.at, *e->mail));
     }
     if (before.empty()) return;
     auto const now = quarantined_in(state);

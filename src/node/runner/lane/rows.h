@@ -47,7 +47,7 @@ void add_quarantined(std::vector<session::InboxItem> const& before, session::Sta
 [[nodiscard]] port::SessionRow session_row(session::State const& state);
 // The row of a message that is due at once.
 [[nodiscard]] port::OutboxRow outbox_row(session::State const& state,
-                                         session::OutboxMessage const& post, Time at);
+                                         session::OutboxMessage const& message, Time at);
 // Returns true if one of the records gives the session an alias.
 [[nodiscard]] bool claims_alias(std::vector<wire::RecordPtr> const& records);
 [[nodiscard]] port::TurnState turn_state(session::State const& state);

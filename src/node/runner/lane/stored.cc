@@ -14,8 +14,8 @@ namespace {
 // The rows of the decision that its events alone do not give.
 void add_rows(session::Decision& decision, session::State const& state, Time at,
               port::Append& out) {
-    for (session::OutboxMessage const& post : decision.posts)
-        out.posts.push_back(outbox_row(state, post, at));
+    for (session::OutboxMessage const& message : decision.outbox)
+        out.outbox.push_back(outbox_row(state, message, at));
     for (session::KeptArtifact& kept : decision.artifacts)
         out.artifacts.push_back({kept.seq, std::move(kept.bytes)});
     for (session::PendingChange const& change : decision.pending)
@@ -46,7 +46,7 @@ Result<port::Append> stored_append(session::State& state, session::Command comma
         records.push_back(wire::record(state.id, std::move(event)));
     }
     for (port::OutboxRow& row : outgoing(state, records, decision.pending))
-        out.posts.push_back(std::move(row));
+        out.outbox.push_back(std::move(row));
     out.frame = {out.after + 1, static_cast<std::uint32_t>(records.size()),
                  wire::pack(state.id, records)};
     out.wake_changed = false;

@@ -3,7 +3,7 @@
 
 #include "runner/testing/runner_fixture.h"
 #include "store/memory/memory_store.h"
-#include "wire/post_json.h"
+#include "wire/outbox_json.h"
 
 namespace dormouse::runner::testing {
 namespace {
@@ -121,10 +121,10 @@ TEST_F(Unreadable, Delete_DamagedChild_NotifiesItsParent) {
     restart();
     EXPECT_EQ(ask(child, Tick{}), "internal");
     EXPECT_EQ(ask(child, Delete{}), "applied");
-    auto const& posts = journal.sent.back().posts;
-    ASSERT_EQ(posts.size(), 1U);
-    EXPECT_EQ(posts[0].target, parent.text());
-    auto const what = wire::read_post(posts[0].body);
+    auto const& outbox = journal.sent.back().outbox;
+    ASSERT_EQ(outbox.size(), 1U);
+    EXPECT_EQ(outbox[0].target, parent.text());
+    auto const what = wire::read_outbox_body(outbox[0].body);
     ASSERT_TRUE(what);
     EXPECT_EQ(std::get<RunEnded>(*what).task, 1U);
     EXPECT_TRUE(std::get<RunEnded>(*what).gone);

@@ -50,8 +50,8 @@ public:
     void appended(Lane const&, std::vector<wire::RecordPtr> const& records) override {
         for (wire::RecordPtr const& record : records) observed.push_back(record->event.seq);
     }
-    void posted(std::vector<port::OutboxRow> posts) override {
-        sent.insert(sent.end(), posts.begin(), posts.end());
+    void outbox_added(std::vector<port::OutboxRow> rows) override {
+        sent.insert(sent.end(), rows.begin(), rows.end());
     }
     void rested(SessionId) override { ++rests; }
     void delta(SessionId, session::AskModel const&, port::Delta const& delta) override {

@@ -27,15 +27,15 @@ protected:
     void begin() {
         observer.on_delivered = [this](session::OutboxKey const& key,
                                        Result<session::Answer> const& answer) {
-            if (post) post->delivered(key, answer);
+            if (mail_service) mail_service->delivered(key, answer);
         };
-        post = std::make_unique<MailService>(loop, journal, *runner);
+        mail_service = std::make_unique<MailService>(loop, journal, *runner);
         runner->start();
         loop.run();
     }
     // A new process with the same data.
     void restart_all() {
-        post.reset();
+        mail_service.reset();
         restart();
         begin();
         loop.advance(Duration(1'000));
@@ -49,15 +49,16 @@ protected:
     }
     void send(SessionId from, std::vector<std::string> to, std::string text, std::string key = {}) {
         port::MailDraft draft{std::move(to), std::move(text)};
-        post->send(from, std::move(draft), {{session::ActorType::agent, "demo"}, key, "d"},
-                   Duration(2'000),
-                   [this](Result<port::MailPosted> got) { posted.push_back(std::move(got)); });
+        mail_service->send(from, std::move(draft), {{session::ActorType::agent, "demo"}, key, "d"},
+                           Duration(2'000), [this](Result<port::MailSubmission> got) {
+                               submitted.push_back(std::move(got));
+                           });
     }
     // The deliveries of the newest mail, such as "delivered failed".
     [[nodiscard]] std::string deliveries() const {
         std::string out;
-        if (posted.empty() || !posted.back()) return "none";
-        for (port::MailDelivery const& delivery : posted.back()->deliveries)
+        if (submitted.empty() || !submitted.back()) return "none";
+        for (port::MailDelivery const& delivery : submitted.back()->deliveries)
             out += (out.empty() ? "" : " ") + std::string(port::text(delivery.status));
         return out;
     }
@@ -85,8 +86,8 @@ protected:
         }
     }
 
-    std::unique_ptr<MailService> post;
-    std::vector<Result<port::MailPosted>> posted;
+    std::unique_ptr<MailService> mail_service;
+    std::vector<Result<port::MailSubmission>> submitted;
 };
 
 }  // namespace dormouse::runner::testing

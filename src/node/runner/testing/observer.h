@@ -15,7 +15,7 @@ public:
     void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
         if (on_append) on_append(lane, records);
     }
-    void posted() override {}
+    void outbox_added() override {}
     void delivered(session::OutboxKey const& key, Result<session::Answer> const& answer) override {
         if (on_delivered) on_delivered(key, answer);
     }

@@ -123,7 +123,7 @@ TEST_F(Bounce, ReceiverDeletedByTheNextProcess_ComesBack) {
     journal.drop_held();
     journal.hold = false;
     ASSERT_EQ(rows(), 1u) << "accepted and not delivered";
-    post.reset();
+    mail_service.reset();
     restart();
     EXPECT_EQ(ask(bob, Delete{}), "applied");
     begin();
@@ -208,7 +208,7 @@ TEST_F(Bounce, MissingAgent_DoesNotComeBack) {
 
 // An unreadable receiver may be restored: its mail waits for that, or for its deletion.
 TEST_F(Bounce, UnreadableReceiver_WaitsUntilItIsRestored) {
-    post.reset(), restart();
+    mail_service.reset(), restart();
     auto const whole = spoil(bob);
     begin();
     send(alice, {"bob"}, "hello");
@@ -222,7 +222,7 @@ TEST_F(Bounce, UnreadableReceiver_WaitsUntilItIsRestored) {
 }
 
 TEST_F(Bounce, UnreadableReceiverThatIsDeleted_ComesBack) {
-    post.reset(), restart();
+    mail_service.reset(), restart();
     (void)spoil(bob);
     begin();
     send(alice, {"bob"}, "hello");
@@ -240,7 +240,7 @@ TEST_F(Bounce, UnreadableSender_SeesItOnceItIsRestored) {
     journal.release();
     journal.drop_held();
     journal.hold = false;
-    post.reset(), restart();
+    mail_service.reset(), restart();
     auto const whole = spoil(alice);
     begin();
     loop.advance(Duration(3'000));

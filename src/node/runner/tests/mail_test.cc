@@ -40,23 +40,23 @@ TEST_F(RunnerMail, UnknownName_FailsAloneAndAllMeansAllOthers) {
     send(alice, {"ghost"}, "hello");
     loop.run();
     EXPECT_EQ(deliveries(), "failed");
-    EXPECT_EQ(posted.back()->id.seq, 0u);
+    EXPECT_EQ(submitted.back()->id.seq, 0u);
 }
 
 TEST_F(RunnerMail, ServiceEnded_LettersOnTheirWay_NobodyIsCalled) {
     SessionId const alice = named("alice");
     send(alice, {"bob"}, "first", "key");
     loop.run();
-    posted.clear();
+    submitted.clear();
     runner->release_idle();  // so that the sender is read from the store
     journal.hold_reads = true;
     send(alice, {"bob"}, "second");
     send(alice, {"bob"}, "first", "key");
     loop.run();
-    post.reset();
+    mail_service.reset();
     journal.release_reads();
     loop.advance(Duration(10'000));
-    EXPECT_TRUE(posted.empty());
+    EXPECT_TRUE(submitted.empty());
 }
 
 TEST_F(RunnerMail, SessionOfAnotherProject_IsNotFound) {
@@ -117,11 +117,11 @@ TEST_F(RunnerMail, AppendOfUnknownEnd_SendsOnce) {
         journal.fault = fault;
         send(alice, {"bob"}, "hello", "key");
         loop.advance(Duration(3'000));
-        EXPECT_FALSE(posted.back());
+        EXPECT_FALSE(submitted.back());
     }
     send(alice, {"bob"}, "hello", "key");
     loop.advance(Duration(3'000));
-    EXPECT_TRUE(posted.back());
+    EXPECT_TRUE(submitted.back());
     EXPECT_EQ(inbox(bob), "hello");
 }
 
@@ -133,7 +133,7 @@ TEST_F(RunnerMail, AppendOfUnknownEnd_IsDeliveredBeforeWhatFollows) {
     journal.fault = Fault::hidden;
     send(alice, {"bob"}, "one");
     loop.run();
-    EXPECT_FALSE(posted.back());
+    EXPECT_FALSE(submitted.back());
     send(alice, {"bob"}, "two");
     loop.advance(Duration(3'000));
     EXPECT_EQ(inbox(bob), "one two");
@@ -165,8 +165,9 @@ TEST_F(RunnerMail, SessionNamedTwice_GetsOneMail) {
     SessionId const alice = named("alice");
     SessionId const bob = named("bob");
     std::vector<MailService::Handed> handed;
-    post->hand_in("default", {{"bob", bob.text()}, "hello"}, ann(),
-                  [&](Result<std::vector<MailService::Handed>> got) { handed = std::move(*got); });
+    mail_service->hand_in(
+        "default", {{"bob", bob.text()}, "hello"}, ann(),
+        [&](Result<std::vector<MailService::Handed>> got) { handed = std::move(*got); });
     loop.run();
     EXPECT_EQ(handed.size(), 1u);
     EXPECT_EQ(inbox(bob), "hello");
@@ -227,7 +228,7 @@ TEST_F(RunnerMail, MailToMany_DoesNotDelayOthers) {
     send(alice, {}, "to all");
     EXPECT_EQ(ask(bob, prompt("hello")), "applied");
     loop.run();
-    EXPECT_EQ(posted.back()->deliveries.size(), 600u);
+    EXPECT_EQ(submitted.back()->deliveries.size(), 600u);
     EXPECT_EQ(rows(), 0u);
     for (SessionId const& one : many) EXPECT_EQ(inbox(one), "to all");
     for (std::size_t const appends : journal.commits) EXPECT_LE(appends, 300u);
@@ -283,8 +284,9 @@ TEST_F(RunnerMail, MailOfAPerson_GoesToEachReceiver) {
     SessionId const alice = named("alice");
     SessionId const bob = named("bob");
     std::vector<MailService::Handed> handed;
-    post->hand_in("default", {{"alice", "bob", "ghost"}, "hello"}, ann(),
-                  [&](Result<std::vector<MailService::Handed>> got) { handed = std::move(*got); });
+    mail_service->hand_in(
+        "default", {{"alice", "bob", "ghost"}, "hello"}, ann(),
+        [&](Result<std::vector<MailService::Handed>> got) { handed = std::move(*got); });
     loop.run();
     ASSERT_EQ(handed.size(), 3u);
     EXPECT_TRUE(handed[0].answer && handed[1].answer);

@@ -215,7 +215,7 @@ TEST_F(TwoRunners, NoHeartbeat_NoEffectStarts) {
     a.effects.finish(PauseTerms());
     loop.run();
     b.nodes.beats = false;
-    EXPECT_EQ(b.ask(session, submit(pending, "1")), "applied") << "the store judges appends";
+    EXPECT_EQ(b.ask(session, submit(pending, "1")), "applied") << "the store checks appends";
     EXPECT_EQ(b.effects.starts, 0) << "A may declare B dead at any moment";
     b.nodes.beats = true;
     scan();
@@ -271,7 +271,7 @@ TEST_F(TwoRunners, AppendedElsewhere_WakesWhoWatchesHere) {
     Seq const before = lane->state().head;
     a.effects.finish_at(0, PauseTerms());
     loop.run();
-    EXPECT_TRUE(seen.empty()) << "B has not heard of it";
+    EXPECT_TRUE(seen.empty()) << "B was not notified";
     b.runner->appended_elsewhere(session);
     loop.run();
     ASSERT_EQ(seen.size(), 1U);

@@ -61,8 +61,8 @@ Result<std::vector<port::SessionRow>> rows_of(port::Store& store, ExportChoice c
 class SessionLines {
 public:
     SessionLines(port::Store& store, port::SessionRow const& row,
-                 std::vector<port::OutboxRow> const& posts)
-        : store_(store), row_(row), posts_(posts) {}
+                 std::vector<port::OutboxRow> const& undelivered)
+        : store_(store), row_(row), outbox_(undelivered) {}
 
     [[nodiscard]] Result<std::vector<std::string>> all() {
         auto done = add(session_line(row_));
@@ -144,7 +144,7 @@ private:
     }
 
     [[nodiscard]] Result<void> add_messages() {
-        for (port::OutboxRow const& row : posts_)
+        for (port::OutboxRow const& row : outbox_)
             if (auto done = add(row_line(row)); !done) return done;
         port::OutboxFilter filter;
         filter.project = row_.project;
@@ -174,18 +174,18 @@ private:
 
     port::Store& store_;
     port::SessionRow const& row_;
-    std::vector<port::OutboxRow> const& posts_;
+    std::vector<port::OutboxRow> const& outbox_;
     std::vector<std::string> lines_;
     LineDigest digest_;
     std::size_t bytes_ = 0;
     std::uint64_t events_ = 0;
 };
 
-using PostsBySender = std::map<SessionId, std::vector<port::OutboxRow>>;
+using OutboxBySender = std::map<SessionId, std::vector<port::OutboxRow>>;
 
 // Messages between sessions, and quarantined mail: what waits, of all sessions.
-Result<PostsBySender> waiting_posts(port::Store& store) {
-    PostsBySender out;
+Result<OutboxBySender> undelivered_messages(port::Store& store) {
+    OutboxBySender out;
     for (std::string const kind : {"session", "held"}) {
         auto rows = store.due_messages(kind, Time::max(), all_rows);
         if (!rows) return std::unexpected(std::move(rows.error()));
@@ -197,15 +197,15 @@ Result<PostsBySender> waiting_posts(port::Store& store) {
 }  // namespace
 
 Result<SessionExport> SessionExport::open(port::Store& store) {
-    auto posts = waiting_posts(store);
-    if (!posts) return std::unexpected(std::move(posts.error()));
-    return SessionExport(store, *std::move(posts));
+    auto undelivered = undelivered_messages(store);
+    if (!undelivered) return std::unexpected(std::move(undelivered.error()));
+    return SessionExport(store, *std::move(undelivered));
 }
 
 Result<std::vector<std::string>> SessionExport::lines(port::SessionRow const& row) const {
     static std::vector<port::OutboxRow> const none;
-    auto const found = posts_.find(row.id);
-    return SessionLines(*store_, row, found == posts_.end() ? none : found->second).all();
+    auto const found = outbox_.find(row.id);
+    return SessionLines(*store_, row, found == outbox_.end() ? none : found->second).all();
 }
 
 std::string end_line(std::uint64_t sessions, std::uint64_t events) {
@@ -218,18 +218,18 @@ Result<ExportReport> export_sessions(port::Store& store, ExportChoice const& cho
                                      TransferSink const& line) {
     auto const rows = rows_of(store, choice);
     if (!rows) return std::unexpected(rows.error());
-    auto posts = waiting_posts(store);
-    if (!posts) return std::unexpected(std::move(posts.error()));
+    auto undelivered = undelivered_messages(store);
+    if (!undelivered) return std::unexpected(std::move(undelivered.error()));
     TransferHead head{choice.release, choice.at, {}, {}};
     for (port::SessionRow const& row : *rows) {
         head.sessions.push_back(row.id);
-        for (port::OutboxRow const& post : (*posts)[row.id])
+        for (port::OutboxRow const& post : (*undelivered)[row.id])
             if (post.makes) head.reserved.push_back(*post.makes);
     }
     if (auto done = line(head_line(head)); !done) return std::unexpected(std::move(done.error()));
     ExportReport report;
     for (port::SessionRow const& row : *rows) {
-        SessionLines session(store, row, (*posts)[row.id]);
+        SessionLines session(store, row, (*undelivered)[row.id]);
         auto lines = session.all();
         if (!lines && lines.error().code == Code::store_unavailable)
             return std::unexpected(std::move(lines.error()));

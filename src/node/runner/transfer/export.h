@@ -40,11 +40,12 @@ public:
     [[nodiscard]] Result<std::vector<std::string>> lines(port::SessionRow const& row) const;
 
 private:
-    using Posts = std::map<SessionId, std::vector<port::OutboxRow>>;
-    SessionExport(port::Store& store, Posts posts) : store_(&store), posts_(std::move(posts)) {}
+    using OutboxRows = std::map<SessionId, std::vector<port::OutboxRow>>;
+    SessionExport(port::Store& store, OutboxRows undelivered)
+        : store_(&store), outbox_(std::move(undelivered)) {}
 
     port::Store* store_;
-    Posts posts_;  // that wait, by sender
+    OutboxRows outbox_;  // that wait, by sender
 };
 
 // The last line of an export.

@@ -26,7 +26,7 @@ public:
         auto first = next_();
         if (!first) return std::unexpected(std::move(first.error()));
         if (!*first || (*first)->too_long)
-            return fail(Code::bad_value, "this is no export: its first line does not say so");
+            return fail(Code::bad_value, "not an export: its first line is no export header");
         auto head = read_head((*first)->text);
         if (!head) return std::unexpected(std::move(head.error()));
         if (name_) {

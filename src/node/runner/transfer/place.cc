@@ -84,9 +84,9 @@ Result<void> compare(Portable const& session, Folded const& folded) {
     for (auto const& [key, seq] : folded.rebuilt.keys)
         if (auto const found = keys.find(key); found == keys.end() || found->second != seq)
             return wrong("a key of event " + std::to_string(seq) + " is missing");
-    std::set<port::OutboxKey> posts;
-    for (port::OutboxRow const& row : session.posts)
-        if (!posts.insert(row.key).second) return wrong("a message is there twice");
+    std::set<port::OutboxKey> outbox;
+    for (port::OutboxRow const& row : session.outbox)
+        if (!outbox.insert(row.key).second) return wrong("a message is there twice");
     std::string const own = "rul_" + session.id.bare() + "_";
     for (port::RuleRow const& row : session.rules)
         if (!row.id.starts_with(own)) return wrong("a rule is that of another session");
@@ -135,7 +135,7 @@ Result<bool> Placing::find(port::Store& store, Deleted deleted) {
 
 bool Placing::has_work() const {
     return wake_at(state()).has_value() ||
-           std::ranges::any_of(session_.posts, [](port::OutboxRow const& post) {
+           std::ranges::any_of(session_.outbox, [](port::OutboxRow const& post) {
                return post.state == port::OutboxState::pending && post.kind != quarantined_kind;
            });
 }
@@ -217,7 +217,7 @@ Result<void> Placing::keys_are_free(port::Store& store) {
                                                holder->front().id.text() +
                                                " here: change one of them");
     }
-    for (port::OutboxRow const& post : session_.posts) {
+    for (port::OutboxRow const& post : session_.outbox) {
         if (!post.makes) continue;
         auto const rows = store.all_sessions(post.makes->number() - 1, 1);
         if (!rows) return std::unexpected(rows.error());
@@ -293,12 +293,12 @@ void Placing::finish_last(port::Append& last, ImportOptions const& options) cons
     last.pending = session_.pending;
     last.keys = session_.keys;
     last.secrets = session_.secrets;
-    last.posts = session_.posts;
+    last.outbox = session_.outbox;
     if (restores_) {
         // Retention counts from now on. Mail that waits for release is still stored, or was
         // released.
         last.row->updated = options.at;
-        std::erase_if(last.posts, [](port::OutboxRow const& post) {
+        std::erase_if(last.outbox, [](port::OutboxRow const& post) {
             return post.state == port::OutboxState::pending;
         });
     }

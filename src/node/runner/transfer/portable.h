@@ -26,7 +26,7 @@ struct Portable {
     std::map<Seq, std::shared_ptr<std::string const>> artifacts;
     std::vector<port::PendingRow> pending;
     std::vector<port::KeyRow> keys;
-    std::vector<port::OutboxRow> posts;
+    std::vector<port::OutboxRow> outbox;
     std::vector<port::SecretRow> secrets;  // of webhooks of open pauses
     std::vector<port::RuleRow> rules;      // those that answer only in this session
 };

@@ -99,7 +99,7 @@ void read_pending(Members& line, Portable& out) {
     out.pending.push_back(std::move(row));
 }
 
-void read_post(Members& line, Portable& out) {
+void read_outbox_body(Members& line, Portable& out) {
     port::OutboxRow row;
     row.key = {out.id, line.seq("seq"), line.number<std::uint32_t>("n")};
     row.kind = line.text("kind");
@@ -113,7 +113,7 @@ void read_post(Members& line, Portable& out) {
     row.last_status = line.number<std::int32_t>("lastStatus");
     row.last_error = line.text("lastError");
     row.delivered = line.maybe_time("delivered");
-    out.posts.push_back(std::move(row));
+    out.outbox.push_back(std::move(row));
 }
 
 Result<std::vector<SessionId>> read_ids(json::View list) {
@@ -134,7 +134,7 @@ Result<TransferHead> read_head(std::string_view line) {
     auto const checked = json::check(line);
     json::View const head = checked ? json::View(*checked) : json::View();
     if (head["type"].string_or("") != "export")
-        return fail(Code::bad_value, "this is no export: its first line does not say so");
+        return fail(Code::bad_value, "not an export: its first line is no export header");
     auto const format = head["format"].integer_or(0);
     if (format > transfer_format)
         return fail(Code::newer_format,
@@ -169,7 +169,7 @@ Result<void> read_row(std::string_view line, NewIds const& ids, Portable& sessio
         if (key.size() > key_bytes_max) return fail(Code::bad_value, "the key is too long");
         session.keys.push_back({std::move(key), members.seq("seq")});
     } else if (type == "post") {
-        read_post(members, session);
+        read_outbox_body(members, session);
     } else if (type == "secret") {
         session.secrets.push_back({members.number<CallNo>("call"),
                                    members.number<Generation>("generation"),

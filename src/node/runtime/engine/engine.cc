@@ -282,18 +282,18 @@ void Runtime::Engine::allow(Operation operation, PendingId pending, std::string 
 
 void Runtime::Engine::authorize(Operation operation, std::string by, PendingCall shown,
                                 port::Fn<void()> then, port::Fn<void(Error)> refuse) {
-    auto const verdict =
+    auto const permission =
         std::make_shared<Result<void>>(dormouse::fail(Code::overloaded, "too much work is queued"));
     auto job = [this, operation, by = std::move(by), shown = std::move(shown),
-                verdict](std::stop_token const&) {
-        *verdict = dormouse::fail(Code::forbidden, "the authorizer threw");
+                permission](std::stop_token const&) {
+        *permission = dormouse::fail(Code::forbidden, "the authorizer threw");
         callbacks_->notes().guard("the authorizer",
-                                  [&] { *verdict = settings_.authorize(operation, by, shown); });
+                                  [&] { *permission = settings_.authorize(operation, by, shown); });
     };
-    static_cast<void>(node_.workers.run(std::move(job), [verdict, then = std::move(then),
+    static_cast<void>(node_.workers.run(std::move(job), [permission, then = std::move(then),
                                                          refuse = std::move(refuse)](bool) mutable {
-        if (*verdict) return then();
-        refuse(std::move(verdict->error()));
+        if (*permission) return then();
+        refuse(std::move(permission->error()));
     }));
 }
 

@@ -14,7 +14,9 @@ using runner::testing::TestLoop;
 // A feed of the appends of other processes, numbered from 1.
 class TestFeed final : public AgreeingStore {
 public:
-    [[nodiscard]] Result<port::Beat> beat(Self const& /*self*/) override { return port::Beat{}; }
+    [[nodiscard]] Result<port::HeartbeatReply> beat(Self const& /*self*/) override {
+        return port::HeartbeatReply{};
+    }
     [[nodiscard]] Result<bool> remove(port::NodeRow const& /*seen*/) override { return false; }
     [[nodiscard]] Result<Epoch> join() override { return Epoch{0}; }
     [[nodiscard]] Result<port::FeedPage> others(std::uint64_t after,

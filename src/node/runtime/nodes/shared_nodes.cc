@@ -40,13 +40,13 @@ void SharedNodes::start(Listener listener) {
 void SharedNodes::drain() { self_.draining = true; }
 
 void SharedNodes::beat() {
-    auto const ask = [this, self = self_]() -> Result<HeartbeatReply> {
+    auto const ask = [this, self = self_]() -> Result<TimedReply> {
         auto const sent = clock_();
         auto beat = services_.store.beat(self);
         if (!beat) return std::unexpected(std::move(beat.error()));
-        return HeartbeatReply{*std::move(beat), sent, clock_()};
+        return TimedReply{*std::move(beat), sent, clock_()};
     };
-    on_thread(ask, [this, epoch = self_.epoch, sent = clock_()](Result<HeartbeatReply> reply) {
+    on_thread(ask, [this, epoch = self_.epoch, sent = clock_()](Result<TimedReply> reply) {
         answered(epoch, sent, std::move(reply));
         wait(clock_());
     });
@@ -81,11 +81,11 @@ void SharedNodes::on_messages(Result<std::vector<std::string>> const& messages, 
 
 // An answer that took longer than the gap between heartbeats says nothing about the others: the
 // next one begins to watch them again.
-void SharedNodes::answered(Epoch epoch, Duration sent, Result<HeartbeatReply> reply) {
+void SharedNodes::answered(Epoch epoch, Duration sent, Result<TimedReply> reply) {
     refused_ = reply ? 0 : refused_ + 1;
     refusal_ = reply ? std::nullopt : std::optional(reply.error());
     if (!reply) return;
-    port::Beat const& beat = reply->beat;
+    port::HeartbeatReply const& beat = reply->beat;
     listener_.measured(store_clock_.measured(reply->sent, reply->received, beat.clock));
     if (epoch != self_.epoch) return;
     if (!beat.taken) {

@@ -28,7 +28,7 @@ public:
         // This one takes part again, after what rejoin() was given has run.
         std::function<void()> joined;
         // The store replied to a heartbeat.
-        std::function<void(port::Beat const&)> on_heartbeat;
+        std::function<void(port::HeartbeatReply const&)> on_heartbeat;
         // A process has left, was removed by this one, or takes no share of what is due from now
         // on.
         std::function<void()> left;
@@ -60,7 +60,7 @@ public:
           clock_(std::move(clock)),
           self_{.epoch = epoch, .config = std::move(description.config)} {}
 
-    // Begins to send heartbeats. Each starts on the loop: one that stands still sends none.
+    // Begins to send heartbeats. Each starts on the loop: a blocked loop sends none.
     void start(Listener listener);
     // Sets the URL at which this process answers requests, for the other processes.
     void set_url(std::string url) { self_.url = std::move(url); }
@@ -97,8 +97,8 @@ public:
 
 private:
     // The store's reply to a heartbeat, and when the heartbeat was sent and the reply received.
-    struct HeartbeatReply {
-        port::Beat beat;
+    struct TimedReply {
+        port::HeartbeatReply beat;
         Duration sent{};
         Duration received{};
     };
@@ -108,7 +108,7 @@ private:
     void beat();
     void wait(Duration since);
     void on_messages(Result<std::vector<std::string>> const& messages, Duration since);
-    void answered(Epoch epoch, Duration sent, Result<HeartbeatReply> reply);
+    void answered(Epoch epoch, Duration sent, Result<TimedReply> reply);
     void remove(port::NodeRow const& unresponsive);
 
     static constexpr Duration rejoin_again{1'000};

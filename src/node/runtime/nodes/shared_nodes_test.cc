@@ -14,10 +14,10 @@ using runner::testing::TestLoop;
 // The table of nodes in a test's hands. This process has epoch 7 until it joins again.
 class TestSharedStore final : public AgreeingStore {
 public:
-    [[nodiscard]] Result<port::Beat> beat(Self const& self) override {
+    [[nodiscard]] Result<port::HeartbeatReply> beat(Self const& self) override {
         selves.push_back(self);
         if (away) return fail(Code::store_unavailable, "away");
-        port::Beat out{.taken = table.contains(self.epoch), .clock = clock};
+        port::HeartbeatReply out{.taken = table.contains(self.epoch), .clock = clock};
         for (auto const& [epoch, counter] : table)
             out.nodes.push_back(
                 {.epoch = epoch, .counter = counter, .draining = draining.contains(epoch)});
@@ -72,7 +72,7 @@ class SharedNodesTest : public ::testing::Test {
 protected:
     void start() {
         nodes.start({[this] { ++fenced; }, [this] { ++joined; },
-                     [this](port::Beat const&) { ++heartbeats; },
+                     [this](port::HeartbeatReply const&) { ++heartbeats; },
                      [this] {
                          ++left;
                          gone_when_left = nodes.gone(5);

@@ -13,7 +13,9 @@ using Texts = std::vector<std::string>;
 
 class SayingStore final : public AgreeingStore {
 public:
-    [[nodiscard]] Result<port::Beat> beat(Self const& /*self*/) override { return port::Beat{}; }
+    [[nodiscard]] Result<port::HeartbeatReply> beat(Self const& /*self*/) override {
+        return port::HeartbeatReply{};
+    }
     [[nodiscard]] Result<bool> remove(port::NodeRow const& /*seen*/) override { return false; }
     [[nodiscard]] Result<Epoch> join() override { return Epoch{0}; }
     [[nodiscard]] Result<port::FeedPage> others(std::uint64_t /*after*/,

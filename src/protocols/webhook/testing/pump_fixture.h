@@ -91,9 +91,9 @@ public:
         append.frame = {head, 1, "[]"};
         append.row = port::SessionRow{session, "default", "a", "", "", "active", {}, {}};
         row.key = {session, head, 0};
-        row.kind = post_kind;
+        row.kind = webhook_kind;
         row.created = row.next_at = now;
-        append.posts.push_back(std::move(row));
+        append.outbox.push_back(std::move(row));
         ASSERT_TRUE(store.commit({&append, 1})[0]);
     }
 

@@ -46,9 +46,9 @@ Result<std::vector<port::DueMessage>> Reader::due_by_target(Time until, std::str
     });
 }
 
-Result<std::optional<port::OutboxRow>> Reader::post(port::OutboxKey const& key) {
+Result<std::optional<port::OutboxRow>> Reader::outbox_message(port::OutboxKey const& key) {
     if (key.seq >= seq_end) return std::nullopt;
-    Call call{sql(Read::post)};
+    Call call{sql(Read::outbox_message)};
     call.parameters.integer(number_of(key.from)).text(key.from.bare());
     call.parameters.integer(static_cast<std::int64_t>(key.seq)).integer(key.n);
     auto const rows = ask(call);

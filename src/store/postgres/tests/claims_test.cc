@@ -8,9 +8,9 @@ namespace {
 
 TEST_F(SharedStores, Claim_IsRenewedWhileItIsItsOwn) {
     auto first = create(1, "acme");
-    first.posts = {post(1, 1, 0, "webhook", 10), post(1, 1, 1, "webhook", 10)};
+    first.outbox = {outbox_row(1, 1, 0, "webhook", 10), outbox_row(1, 1, 1, "webhook", 10)};
     write(*a_, first);
-    std::vector<port::OutboxKey> const keys{first.posts[0].key, first.posts[1].key};
+    std::vector<port::OutboxKey> const keys{first.outbox[0].key, first.outbox[1].key};
     EXPECT_EQ(a_->claim(keys, at(20), at(40)).value(), keys);
     std::vector<port::OutboxClaim> const own{{keys[0], {0, at(40)}}, {keys[1], {0, at(40)}}};
     EXPECT_EQ(a_->renew(own, at(50)).value(), keys);

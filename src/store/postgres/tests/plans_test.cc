@@ -126,8 +126,8 @@ protected:
         one.wake_at = at(static_cast<std::int64_t>(number));
         one.pending = {pause(call)};
         one.keys = {{"key " + std::to_string(after), after + 1}};
-        one.posts = {post(number, after + 1, 0, "webhook", 10),
-                     post(number, after + 1, 1, "session", 10)};
+        one.outbox = {outbox_row(number, after + 1, 0, "webhook", 10),
+                      outbox_row(number, after + 1, 1, "session", 10)};
         one.secrets = {{call, 1, "secret"}};
         one.artifacts = {{after + 1, std::make_shared<std::string const>("bytes")}};
         one.delivered = {
@@ -144,7 +144,7 @@ protected:
     static void write_all(PostgresStore& store, std::uint64_t number) {
         for (Seq after = 0; after < 4; ++after) write(store, whole(store, number, after));
         auto taking = append(number, 4);
-        taking.taken = {post(number, 1, 1, "session", 10).key};
+        taking.taken = {outbox_row(number, 1, 1, "session", 10).key};
         taking.rows_rebuilt = true;
         taking.rebuilt_after = 3;
         write(store, taking);
@@ -158,7 +158,7 @@ protected:
         write(store, last);
     }
     static void deliver_all(PostgresStore& store, std::uint64_t number) {
-        std::vector<port::OutboxKey> const keys{post(number, 1, 0, "webhook", 10).key,
+        std::vector<port::OutboxKey> const keys{outbox_row(number, 1, 0, "webhook", 10).key,
                                                 {session(7), 1, 0}};
         EXPECT_EQ(store.claim(keys, at(20), at(40)).value().size(), 1U);
         port::OutboxUpdate sent{.key = keys[0], .state = port::OutboxState::delivered};

@@ -56,11 +56,11 @@ protected:
         append.row->title = "old title";
         append.snapshot = port::SnapshotRow{append.frame.first, 1, R"({"old":1})"};
         append.artifacts.push_back({1, std::make_shared<std::string const>("old bytes")});
-        append.posts.push_back({.key = {id, 1, 0},
-                                .kind = "webhook",
-                                .target = "https://e.org",
-                                .body = "old body",
-                                .last_error = "old error"});
+        append.outbox.push_back({.key = {id, 1, 0},
+                                 .kind = "webhook",
+                                 .target = "https://e.org",
+                                 .body = "old body",
+                                 .last_error = "old error"});
         append.secrets.push_back({1, 1, "old secret"});
         append.rules.push_back(
             {.id = "rul_" + std::to_string(number), .body = "old rule", .session = id});
@@ -76,8 +76,8 @@ protected:
         EXPECT_EQ(loaded.snapshot->state, R"({"new":1})");
         EXPECT_EQ(store_->page(id, 1, 1).value().front().bytes, R"(["new"])");
         EXPECT_EQ(store_->artifact(id, 1).value(), "new bytes");
-        EXPECT_EQ(store_->post({id, 1, 0}).value()->body, "new body");
-        EXPECT_EQ(store_->post({id, 1, 0}).value()->last_error, "new error");
+        EXPECT_EQ(store_->outbox_message({id, 1, 0}).value()->body, "new body");
+        EXPECT_EQ(store_->outbox_message({id, 1, 0}).value()->last_error, "new error");
         EXPECT_EQ(store_->secret(id, 1, 1).value(), "new secret");
     }
 
@@ -119,7 +119,7 @@ TEST_F(RewritingTest, AfterAnError_TheNextCallContinues) {
         "CREATE TRIGGER stop BEFORE UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION stop()");
     EXPECT_FALSE(store_->rewrite(newer_));
     EXPECT_EQ(store_->artifact(session(1), 1).value(), "new bytes");
-    EXPECT_EQ(store_->post({session(1), 1, 0}).value()->body, "old body");
+    EXPECT_EQ(store_->outbox_message({session(1), 1, 0}).value()->body, "old body");
     sql("DROP TRIGGER stop ON posts");
     EXPECT_EQ(store_->rewrite(newer_).value(), sessions * 3U);
     for (std::uint8_t number = 1; number <= sessions; ++number) expect_new(number);

@@ -139,21 +139,21 @@ TEST_F(SharedStores, Session_InAnotherTransaction_IsMovedAtOnce) {
 }
 
 // One process gives a message to its receiver, the other gives it back to its sender.
-TEST_F(SharedStores, Post_IsTakenOnce) {
+TEST_F(SharedStores, OutboxMessage_IsTakenOnce) {
     auto first = create(1, "acme");
-    first.posts = {post(1, 1, 0, "session", 0), post(1, 1, 1, "session", 0)};
+    first.outbox = {outbox_row(1, 1, 0, "session", 0), outbox_row(1, 1, 1, "session", 0)};
     write(*a_, first);
     write(*a_, create(2, "acme"));
     auto given = append(2, 1);
-    given.taken = {first.posts[0].key};
+    given.taken = {first.outbox[0].key};
     auto back = append(1, 1);
-    back.taken = {first.posts[1].key, first.posts[0].key};
+    back.taken = {first.outbox[1].key, first.outbox[0].key};
     auto const results = race(*a_, given, *b_, back);
     ASSERT_NE(results[0].has_value(), results[1].has_value());
     EXPECT_TRUE(moved(results[0]) || moved(results[1]));
     bool const other_stays = results[0].has_value();
-    EXPECT_EQ(b_->post(first.posts[1].key).value().has_value(), other_stays);
-    EXPECT_FALSE(a_->post(first.posts[0].key).value());
+    EXPECT_EQ(b_->outbox_message(first.outbox[1].key).value().has_value(), other_stays);
+    EXPECT_FALSE(a_->outbox_message(first.outbox[0].key).value());
 }
 
 TEST_F(SharedStores, RacingAppends_ExactlyOneIsWritten) {
@@ -218,12 +218,12 @@ TEST_F(SharedStores, Rows_OfEachPart_AreSeenByTheOther) {
     ASSERT_TRUE(b_->change_tokens({.drop = "tok_a"}));
     EXPECT_EQ(code(a_->change_tokens({.drop = "tok_a"})), Code::conflict) << "spent once";
     auto first = create(1, "acme");
-    first.posts = {post(1, 1, 0, "session", 0)};
+    first.outbox = {outbox_row(1, 1, 0, "session", 0)};
     write(*a_, first);
     auto taker = create(2, "acme");
-    taker.taken = {first.posts[0].key};
+    taker.taken = {first.outbox[0].key};
     write(*b_, taker);
-    EXPECT_FALSE(a_->post(first.posts[0].key).value());
+    EXPECT_FALSE(a_->outbox_message(first.outbox[0].key).value());
 }
 
 TEST_F(SharedStores, Audit_HasAChainForEachWriter) {
@@ -365,10 +365,10 @@ TEST_F(SharedStores, Hold_IsThatOfAllProcesses) {
 
 TEST_F(SharedStores, ClaimedMessage_IsNotTheOthersUntilItIsDueAgain) {
     auto first = create(1, "acme");
-    first.posts = {post(1, 1, 0, "webhook", 10), post(1, 1, 1, "webhook", 90)};
+    first.outbox = {outbox_row(1, 1, 0, "webhook", 10), outbox_row(1, 1, 1, "webhook", 90)};
     write(*a_, first);
     std::vector<port::OutboxKey> const keys{
-        first.posts[0].key, first.posts[1].key, {session(2), 1, 0}};
+        first.outbox[0].key, first.outbox[1].key, {session(2), 1, 0}};
     std::vector const due{keys[0]};
     EXPECT_EQ(a_->claim(keys, at(20), at(40)).value(), due);
     EXPECT_TRUE(b_->claim(keys, at(39), at(60)).value().empty());
@@ -381,12 +381,12 @@ TEST_F(SharedStores, ClaimedMessage_IsNotTheOthersUntilItIsDueAgain) {
 
 TEST_F(SharedStores, DeliveryByOne_IsKnownToTheOther) {
     auto first = create(1, "acme");
-    first.posts = {post(1, 1, 0, "webhook", 10), post(1, 1, 1, "webhook", 10)};
-    first.posts[0].target = "https://hook";
-    first.posts[1].target = "https://other";
+    first.outbox = {outbox_row(1, 1, 0, "webhook", 10), outbox_row(1, 1, 1, "webhook", 10)};
+    first.outbox[0].target = "https://hook";
+    first.outbox[1].target = "https://other";
     write(*a_, first);
     EXPECT_FALSE(b_->delivered_since("https://hook", at(0)).value()) << "it waits";
-    port::OutboxUpdate update{.key = first.posts[0].key, .state = port::OutboxState::delivered};
+    port::OutboxUpdate update{.key = first.outbox[0].key, .state = port::OutboxState::delivered};
     update.delivered = at(20);
     ASSERT_TRUE(a_->update_messages({&update, 1}));
     EXPECT_TRUE(b_->delivered_since("https://hook", at(20)).value());

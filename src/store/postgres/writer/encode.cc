@@ -79,8 +79,8 @@ void add_secrets(RowArray& out, Index i, Append const& append) {
         out.row().integer(i).integer(row->call).integer(row->generation).text(row->secret);
 }
 
-void add_posts(RowArray& out, Index i, Append const& append) {
-    for (auto const& row : append.posts) {
+void add_outbox(RowArray& out, Index i, Append const& append) {
+    for (auto const& row : append.outbox) {
         CHECK(row.key.from == append.session);
         auto const place = key_of(row.key.from.number(), row.key.seq);
         out.row().integer(i).integer(signed_of(row.key.seq)).integer(row.key.n);
@@ -186,7 +186,7 @@ void add_rewrite(RowArray& out, Index i, Append const& append) {
         add(Rewritten::artifact, seq, 0);
         out.integer(0).text(none);
     }
-    for (port::OutboxKey const& key : append.rewrite->posts) {
+    for (port::OutboxKey const& key : append.rewrite->outbox) {
         add(Rewritten::message, key.seq, key.n);
         out.integer(0).text(none);
     }
@@ -204,7 +204,7 @@ struct Part {
 // In the order of the function's parameters.
 constexpr Part parts[] = {
     {"head_1", add_head},           {"pending_1", add_pending}, {"key_1", add_keys},
-    {"post_1", add_posts},          {"taken_1", add_taken},     {"secret_1", add_secrets},
+    {"post_1", add_outbox},         {"taken_1", add_taken},     {"secret_1", add_secrets},
     {"delivered_1", add_delivered}, {"line_1", add_lines},      {"artifact_1", add_artifacts},
     {"snapshot_1", add_snapshot},   {"rule_1", add_rules},      {"use_1", add_uses},
     {"base_1", add_base},           {"sum_1", add_sums},        {"rewrite_1", add_rewrite},

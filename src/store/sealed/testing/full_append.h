@@ -24,11 +24,11 @@ inline port::Append full_append(SessionId id, std::string const& content) {
         .id = id, .project = "p", .agent = "a", .alias = {}, .title = content, .status = "active"};
     out.snapshot = port::SnapshotRow{1, 1, "{\"" + content + "\"}"};
     out.artifacts.push_back({2, std::make_shared<std::string const>(content)});
-    out.posts.push_back({.key = {id, 1, 0},
-                         .kind = "webhook",
-                         .target = "https://e.org",
-                         .body = content,
-                         .last_error = content});
+    out.outbox.push_back({.key = {id, 1, 0},
+                          .kind = "webhook",
+                          .target = "https://e.org",
+                          .body = content,
+                          .last_error = content});
     out.secrets.push_back({1, 1, content});
     out.rules.push_back({.id = "rul_1", .body = content, .session = id});
     return out;

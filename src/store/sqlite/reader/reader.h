@@ -85,7 +85,7 @@ public:
                                                                       std::string const& after,
                                                                       std::uint32_t each,
                                                                       std::uint32_t limit);
-    [[nodiscard]] Result<std::optional<port::OutboxRow>> post(port::OutboxKey const& key);
+    [[nodiscard]] Result<std::optional<port::OutboxRow>> outbox_message(port::OutboxKey const& key);
     [[nodiscard]] Result<std::vector<port::OutboxRow>> list_messages(
         port::OutboxFilter const& filter);
     [[nodiscard]] Result<std::optional<std::string>> project_of(SessionId session);

@@ -65,11 +65,11 @@ Result<std::uint64_t> Reader::count_given_up(Time until, std::uint32_t limit) {
     }
 }
 
-Result<std::optional<OutboxRow>> Reader::post(port::OutboxKey const& key) {
+Result<std::optional<OutboxRow>> Reader::outbox_message(port::OutboxKey const& key) {
     Transaction const transaction(*this);
     if (!transaction.begun()) return std::unexpected(transaction.begun().error());
     if (key.from.number() >= number_end || key.seq >= seq_end) return std::nullopt;
-    auto one = query(Read::post);
+    auto one = query(Read::outbox_message);
     one.bind(key_of(key.from.number(), key.seq)).bind(std::int64_t{key.n});
     auto const there = one.next();
     if (!there) return std::unexpected(there.error());

@@ -74,7 +74,7 @@ constexpr auto writes = in_order<Write>({
      " 1 FROM journal WHERE k > ?3 AND k <= ?4)"},
     {Write::find_unsent,
      "SELECT 1 FROM posts WHERE k > ?1 AND k <= ?2 AND state = 0 AND kind <> 'held' LIMIT 1"},
-    {Write::forget_posts, "DELETE FROM posts WHERE k > ?1 AND k <= ?2 AND state <> 0"},
+    {Write::forget_outbox, "DELETE FROM posts WHERE k > ?1 AND k <= ?2 AND state <> 0"},
     {Write::forget_feed, "UPDATE feed SET k = 0 WHERE k > ?1 AND k <= ?2"},
     {Write::forget_session, "DELETE FROM sessions WHERE no = ?1"},
     {Write::add_artifact, "INSERT INTO artifacts(k, sum, data) VALUES(?1, ?2, ?3)"},
@@ -92,11 +92,11 @@ constexpr auto writes = in_order<Write>({
      " 'deleted' ON CONFLICT(name) DO UPDATE SET value = 1 RETURNING 1"},
     {Write::add_feed, "INSERT INTO feed(n, k, project) VALUES(?1, ?2, ?3)"},
     {Write::trim_feed, "DELETE FROM feed WHERE n <= ?1"},
-    {Write::add_post,
+    {Write::add_outbox_message,
      "INSERT INTO posts(k, n, state, next_at, kind, target, makes, created, attempts, last_status,"
      " last_error, delivered, sum, data)"
      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
-    {Write::take_post, "DELETE FROM posts WHERE k = ?1 AND n = ?2"},
+    {Write::take_outbox_message, "DELETE FROM posts WHERE k = ?1 AND n = ?2"},
     {Write::put_message,
      "UPDATE posts SET state = ?3, next_at = ?4, attempts = ?5, last_status = ?6, last_error = ?7,"
      " delivered = ?8 WHERE k = ?1 AND n = ?2"
@@ -162,10 +162,10 @@ constexpr auto writes = in_order<Write>({
 // ?4: a tool's name, or '' for all. ?5: a bit set of statuses.
 #define PENDING_CHOICE " AND (?4 = '' OR t.name = ?4) AND (?5 >> p.status) & 1 "
 
-#define POST_COLUMNS                                                                               \
+#define OUTBOX_COLUMNS                                                                             \
     "SELECT s.id, o.k, o.n, o.state, o.next_at, o.kind, o.target, o.makes, o.created, o.attempts," \
     " o.last_status, o.last_error, o.delivered, o.sum, o.data "
-#define POST_SENDER " CROSS JOIN sessions s ON s.no = o.k >> 24 "
+#define OUTBOX_SENDER " CROSS JOIN sessions s ON s.no = o.k >> 24 "
 
 #define FEED                                                                                 \
     "SELECT f.k, j.n, j.sum, j.data, f.n, s.id, s.updated, s.status, p.name FROM feed f"     \
@@ -309,17 +309,18 @@ constexpr auto reads = in_order<Read>({
     {Read::feed_oldest, "SELECT min(n) FROM feed"},
     {Read::feed, FEED "AND f.project = (SELECT id FROM names WHERE name = ?3) ORDER BY f.n"},
     {Read::feed_of_all, FEED "ORDER BY f.n"},
-    {Read::due_messages, POST_COLUMNS "FROM posts o INDEXED BY posts_due" POST_SENDER
-                                      "WHERE o.state = 0 AND o.kind = ?1 AND o.next_at <= ?2"
-                                      " ORDER BY o.next_at, o.k, o.n LIMIT ?3"},
+    {Read::due_messages, OUTBOX_COLUMNS "FROM posts o INDEXED BY posts_due" OUTBOX_SENDER
+                                        "WHERE o.state = 0 AND o.kind = ?1 AND o.next_at <= ?2"
+                                        " ORDER BY o.next_at, o.k, o.n LIMIT ?3"},
     {Read::next_target,
      "SELECT target FROM posts INDEXED BY posts_by_target WHERE state = 0 AND kind <> 'session'"
      " AND target > ?1 ORDER BY target LIMIT 1"},
     {Read::due_to_target,
-     "SELECT s.id, o.k, o.n, o.attempts FROM posts o INDEXED BY posts_by_target" POST_SENDER
+     "SELECT s.id, o.k, o.n, o.attempts FROM posts o INDEXED BY posts_by_target" OUTBOX_SENDER
      "WHERE o.state = 0 AND o.kind <> 'session' AND o.target = ?1 AND o.next_at <= ?2"
      " ORDER BY o.next_at, o.k, o.n LIMIT ?3"},
-    {Read::post, POST_COLUMNS "FROM posts o" POST_SENDER "WHERE o.k = ?1 AND o.n = ?2"},
+    {Read::outbox_message,
+     OUTBOX_COLUMNS "FROM posts o" OUTBOX_SENDER "WHERE o.k = ?1 AND o.n = ?2"},
     {Read::largest_made, "SELECT max(makes) FROM posts WHERE makes IS NOT NULL"},
     {Read::secret, "SELECT secret FROM secrets WHERE no = ?1 AND call = ?2 AND gen = ?3"},
     {Read::sent,
@@ -353,11 +354,12 @@ constexpr auto reads = in_order<Read>({
     {Read::audited, "SELECT value FROM meta WHERE name = 'audited'"},
     {Read::overwrite_due, "SELECT count(*) FROM meta WHERE name = 'overwrite'"},
     // ?4: a state, or -1 for all.
-    {Read::list_messages, POST_COLUMNS
-     "FROM posts o" POST_SENDER "WHERE (o.k, o.n) < (?1, ?2) AND o.kind NOT IN ('session', 'held')"
-     " AND (?4 < 0 OR o.state = ?4)"
-     " AND s.project = (SELECT id FROM names WHERE name = ?3)"
-     " ORDER BY o.k DESC, o.n DESC LIMIT ?5"},
+    {Read::list_messages,
+     OUTBOX_COLUMNS "FROM posts o" OUTBOX_SENDER
+                    "WHERE (o.k, o.n) < (?1, ?2) AND o.kind NOT IN ('session', 'held')"
+                    " AND (?4 < 0 OR o.state = ?4)"
+                    " AND s.project = (SELECT id FROM names WHERE name = ?3)"
+                    " ORDER BY o.k DESC, o.n DESC LIMIT ?5"},
     {Read::count_given_up,
      "SELECT id FROM posts INDEXED BY posts_given_up WHERE" GIVEN_UP " LIMIT ?2"},
 });
@@ -368,8 +370,8 @@ constexpr auto reads = in_order<Read>({
 #undef PENDING_COLUMNS
 #undef PENDING_TOOL
 #undef PENDING_CHOICE
-#undef POST_COLUMNS
-#undef POST_SENDER
+#undef OUTBOX_COLUMNS
+#undef OUTBOX_SENDER
 
 }  // namespace
 

@@ -306,7 +306,7 @@ TEST_F(RemovalTest, FormerTurnsAndMessages_HaveNothingInTheFiles) {
     port::OutboxRow sent{{session(1), 41, 0}, "webhook", "x", secret};
     sent.state = port::OutboxState::delivered;
     sent.delivered = Time{};
-    cut.posts = {sent};
+    cut.outbox = {sent};
     commit(cut);
     ASSERT_TRUE(store_->drop_delivered(Time{} + std::chrono::hours(1)));
     store_.reset();

@@ -208,8 +208,8 @@ void Writer::count_sessions(std::span<Append const> appends, Results const& resu
     for (std::size_t i = 0; i < appends.size(); ++i) {
         if (!results[i]) continue;
         std::uint64_t largest = appends[i].session.number();
-        for (auto const& post : appends[i].posts)
-            if (post.makes) largest = std::max(largest, post.makes->number());
+        for (auto const& message : appends[i].outbox)
+            if (message.makes) largest = std::max(largest, message.makes->number());
         next_number_ = std::max<std::uint64_t>(next_number_, largest + 1);
     }
 }

@@ -32,7 +32,7 @@ Result<bool> Writer::is_deleted(SessionId session) {
 // Its create key stays: it names the same session again.
 Result<void> Writer::forget_deleted(SessionId session) {
     // Rows of the feed have consecutive numbers, so they stay, and name nothing.
-    for (Write const what : {Write::forget_posts, Write::forget_feed}) {
+    for (Write const what : {Write::forget_outbox, Write::forget_feed}) {
         auto forget = query(what);
         forget.bind(key_of(session.number(), 0)).bind(key_of(session.number(), seq_end - 1));
         if (auto done = forget.run(); !done) return done;

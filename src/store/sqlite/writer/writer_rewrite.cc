@@ -43,8 +43,8 @@ Result<void> Writer::write_rewrite(port::Append const& append) {
         auto const key = key_of(append.session.number(), seq);
         if (done = query(Write::erase_artifact).bind(key).run(); !done) return done;
     }
-    for (port::OutboxKey const& key : rewrite.posts) {
-        auto take = query(Write::take_post);
+    for (port::OutboxKey const& key : rewrite.outbox) {
+        auto take = query(Write::take_outbox_message);
         done = take.bind(key_of(key.from.number(), key.seq)).bind(std::int64_t{key.n}).run();
         if (!done) return done;
     }

@@ -137,14 +137,14 @@ Result<void> Writer::write_artifacts(Append const& append) {
 }
 
 Result<void> Writer::write_messages(Append const& append) {
-    for (auto const& row : append.posts) {
+    for (auto const& row : append.outbox) {
         CHECK(row.key.from == append.session);
         auto const key = key_of(row.key.from.number(), row.key.seq);
         std::optional<std::int64_t> makes;
         if (row.makes) makes = static_cast<std::int64_t>(row.makes->number());
         std::optional<std::int64_t> delivered;
         if (row.delivered) delivered = to_ms(*row.delivered);
-        auto add = query(Write::add_post);
+        auto add = query(Write::add_outbox_message);
         add.bind(key).bind(std::int64_t{row.key.n}).bind(static_cast<std::int64_t>(row.state));
         add.bind(to_ms(row.next_at)).bind(row.kind).bind(row.target).bind(makes);
         add.bind(to_ms(row.created)).bind(std::int64_t{row.attempts});
@@ -153,7 +153,7 @@ Result<void> Writer::write_messages(Append const& append) {
         if (auto done = add.run(); !done) return done;
     }
     for (auto const& key : append.taken) {
-        auto take = query(Write::take_post);
+        auto take = query(Write::take_outbox_message);
         auto done = take.bind(key_of(key.from.number(), key.seq)).bind(std::int64_t{key.n}).run();
         if (!done) return done;
     }
@@ -167,7 +167,7 @@ Result<void> Writer::write_update(port::OutboxUpdate const& update) {
     if (update.attempt) attempts = update.attempt->attempts;
     if (update.attempt) next_at = to_ms(update.attempt->next_at);
     if (update.gone) {
-        auto drop = query(update.attempt ? Write::drop_message : Write::take_post);
+        auto drop = query(update.attempt ? Write::drop_message : Write::take_outbox_message);
         drop.bind(key).bind(std::int64_t{update.key.n});
         if (update.attempt) drop.bind(attempts).bind(next_at);
         auto const done = drop.run();

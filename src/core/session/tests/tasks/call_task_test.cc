@@ -21,7 +21,7 @@ protected:
     Decision ends(TaskNo no, FinishReason finish, std::string const& reply_text,
                   std::string error) {
         SessionId const child = children.at(no);
-        return when(Deliver{{child, ++post_, 0},
+        return when(Deliver{{child, ++message_seq_, 0},
                             RunEnded{no, 1, finish, quoted(reply_text), std::move(error), false}});
     }
     Decision makes(std::string mark) {
@@ -35,7 +35,7 @@ protected:
     std::map<TaskNo, SessionId> children;
 
 private:
-    Seq post_ = 0;
+    Seq message_seq_ = 0;
 };
 
 TEST_F(CallTask, Outcome_IdleSession_WakesAndClearsInOneAppend) {
@@ -111,8 +111,8 @@ TEST_F(CallTask, EndOfTheSession_EndsItsCalls) {
     (void)makes("m");
     Decision const d = when(Move{Move::To::end, ""});
     EXPECT_TRUE(state.tasks.empty());
-    ASSERT_FALSE(d.posts.empty());
-    auto const* stop = std::get_if<StopRun>(&d.posts.back().what);
+    ASSERT_FALSE(d.outbox.empty());
+    auto const* stop = std::get_if<StopRun>(&d.outbox.back().what);
     ASSERT_TRUE(stop);
     EXPECT_TRUE(stop->ends);
 }

@@ -34,9 +34,9 @@ TEST_F(TaskTest, Report_OnlyDuringARunOfTheChild) {
     (void)when(Deliver{{parent, 7, 0}, run});
     Decision const d = when(ask(TaskAsk::What::report));
     EXPECT_EQ(types(d), "run_reported");
-    ASSERT_EQ(d.posts.size(), 1u);
-    EXPECT_EQ(d.posts[0].to, parent);
-    EXPECT_EQ(std::get<RunProgress>(d.posts[0].what), (RunProgress{3, 1, "look \"it\" up"}));
+    ASSERT_EQ(d.outbox.size(), 1u);
+    EXPECT_EQ(d.outbox[0].to, parent);
+    EXPECT_EQ(std::get<RunProgress>(d.outbox[0].what), (RunProgress{3, 1, "look \"it\" up"}));
     TaskAsk large = ask(TaskAsk::What::report);
     large.description = std::string(limits::report_bytes_max + 1, 'x');
     EXPECT_EQ(answer_of(when(large)), "too_large");
@@ -96,7 +96,7 @@ TEST_F(TaskTest, Resume_SendsTheNextRunToTheSameSession) {
     auto const runs = sent<StartRun>(d);
     ASSERT_EQ(runs.size(), 1u);
     EXPECT_EQ(runs[0].run, 2u);
-    EXPECT_EQ(d.posts[0].to, child);
+    EXPECT_EQ(d.outbox[0].to, child);
     EXPECT_EQ(d.sessions, 0u);
 }
 

@@ -19,7 +19,7 @@ TEST_F(TaskTest, Start_ReturnsTheIdAndSendsTheRunInOneAppend) {
     EXPECT_EQ(runs[0].agent, "demo");
     EXPECT_EQ(runs[0].parts, parts("look it up"));
     EXPECT_EQ(runs[0].by, (Actor{ActorType::token, "ann"}));  // the requester of the turn
-    EXPECT_EQ(d.posts[0].to, state.tasks.at(1).child);
+    EXPECT_EQ(d.outbox[0].to, state.tasks.at(1).child);
     EXPECT_EQ(d.sessions, 1u);
     EXPECT_EQ(status(1), TaskStatus::running);
 }
@@ -31,7 +31,7 @@ TEST_F(TaskTest, Start_RepeatedOutcome_StartsNoSecondTask) {
     PendingId const tool = pending(1);
     (void)outcome(tool, 1, ask(TaskAsk::What::start));
     Decision const again = outcome(tool, 1, ask(TaskAsk::What::start));
-    EXPECT_TRUE(again.posts.empty());
+    EXPECT_TRUE(again.outbox.empty());
     EXPECT_EQ(state.tasks.size(), 1u);
 }
 
@@ -67,9 +67,9 @@ TEST_F(TaskTest, QueuedTask_Cancelled_CreatesNoSession) {
     for (std::size_t i = 0; i <= limits::tasks_running_max; ++i)
         (void)when(ask(TaskAsk::What::start));
     TaskNo const ninth = limits::tasks_running_max + 1;
-    EXPECT_TRUE(when(ask(TaskAsk::What::cancel, task_id_of(ninth))).posts.empty());
+    EXPECT_TRUE(when(ask(TaskAsk::What::cancel, task_id_of(ninth))).outbox.empty());
     EXPECT_EQ(status(ninth), TaskStatus::cancelled);
-    EXPECT_TRUE(when(ask(TaskAsk::What::clear, task_id_of(ninth))).posts.empty());
+    EXPECT_TRUE(when(ask(TaskAsk::What::clear, task_id_of(ninth))).outbox.empty());
 }
 
 TEST_F(TaskTest, Start_OverTheDepthLimit_IsRefused) {

@@ -10,12 +10,13 @@
 namespace dormouse::http {
 
 template <>
-inline constexpr auto rows<port::Standby> = object(
-    "", "", field("name", &port::Standby::name, "Its application_name."),
-    field("state", &port::Standby::state, "\"streaming\", unless it is still catching up."),
-    field("sync", &port::Standby::sync, "async, potential, quorum or sync, as PostgreSQL says it."),
-    field("behindBytes", &port::Standby::behind,
-          "Bytes of the log that it has not stored yet; null: unknown."));
+inline constexpr auto rows<port::Standby> =
+    object("", "", field("name", &port::Standby::name, "Its application_name."),
+           field("state", &port::Standby::state, "\"streaming\", unless it is still catching up."),
+           field("sync", &port::Standby::sync,
+                 "async, potential, quorum or sync, as PostgreSQL reports it."),
+           field("behindBytes", &port::Standby::behind,
+                 "Bytes of the log that it has not stored yet; null: unknown."));
 
 template <>
 inline constexpr auto rows<port::DatabaseStatus> =

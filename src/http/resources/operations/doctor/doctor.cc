@@ -7,7 +7,7 @@
 #include "http/resources/operations/metrics/metrics.h"
 #include "http/resources/placed.h"
 #include "port/foreign_sign_in.h"
-#include "wire/post_json.h"
+#include "wire/outbox_json.h"
 
 #include <algorithm>
 #include <charconv>
@@ -50,7 +50,7 @@ using DoctorPtr = std::shared_ptr<Doctor>;
 
 constexpr std::string_view by_time_prefix = "due_";
 
-// Where the next request continues: after a session in which a call waits, or after a time.
+// The position after which the next request continues: a session with a waiting call, or a time.
 std::string cursor_of(Doctor const& d) {
     if (!d.by_time) return d.after->text();
     if (!d.after_time) return std::string(by_time_prefix);
@@ -77,7 +77,7 @@ bool read_cursor(std::string_view text, Doctor& d) {
 }
 
 void add_quarantined_mail(Findings& blocked, port::OutboxRow const& row) {
-    auto const what = wire::read_post(row.body);
+    auto const what = wire::read_outbox_body(row.body);
     auto const* const mail = what ? std::get_if<Mail>(&*what) : nullptr;
     if (!mail) return;
     std::string const id = text(mail->id);

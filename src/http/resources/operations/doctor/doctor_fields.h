@@ -117,7 +117,7 @@ inline constexpr auto rows<FormatFacts> = object(
     "", "",
     field(
         "written", [](FormatFacts const& all) { return all.stored.written; },
-        "The format that is written. A release that does not know it is refused at its start."),
+        "The format that is written. A release without support for it is refused at its start."),
     field(
         "newest", [](FormatFacts const& all) { return all.stored.newest; },
         "Format of the newest release that ever opened the store. Larger than `written`: an "
@@ -216,7 +216,7 @@ inline constexpr auto rows<DoctorAnswer> = object(
           "that waits for a person, whose status is error, or that continue only on a server that "
           "does not run."),
     field("inDoubt", shown<&FoundByKind::in_doubt>,
-          "Calls whose attempt a crash cut off: a person must say what it did."),
+          "Calls whose attempt a crash interrupted: a person must report its outcome."),
     field("orphaned", shown<&FoundByKind::orphaned>,
           "Sessions that wait although the session that started them has ended."),
     field("unreadable", shown<&FoundByKind::unreadable>,
@@ -238,7 +238,7 @@ inline constexpr auto rows<DoctorAnswer> = object(
     field("lookedAt", &DoctorAnswer::looked_at, "Sessions that were read for this answer."),
     field("next", &DoctorAnswer::next, "The cursor for the rest; null: all were read."),
     field("cut", &DoctorAnswer::cut,
-          "Members of this answer that do not say all, because a limit was reached: blocked, "
+          "Members of this answer that are incomplete because a limit was reached: blocked, "
           "concerns, inDoubt, ofGoneServers, orphaned, outstanding, stuck, unreadable or waiting."),
     field("store", &DoctorAnswer::store,
           "sqlite, memory, or the database without user and password; null: unknown."),
@@ -251,7 +251,7 @@ inline constexpr auto rows<DoctorAnswer> = object(
           "seconds; in the first answer."),
     field("storeFormat", &DoctorAnswer::format,
           "The formats of a store that several processes may use; null: of another one."),
-    field("indexes", &DoctorAnswer::indexes, "The indexes beside the store."),
+    field("indexes", &DoctorAnswer::indexes, "The indexes outside of the store."),
     field("traces", &DoctorAnswer::traces,
           "The export of traces to a collector; null: none is configured."),
     field("metrics", &DoctorAnswer::metrics,

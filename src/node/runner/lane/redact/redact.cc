@@ -71,7 +71,8 @@ struct Redactor::Job {
     [[nodiscard]] CopySearch search_of_forks() const {
         CopySearch out{.root = session(), .names = parts.front().plan->in_forks};
         out.projects = asker.rights.projects;
-        bool const inherited = ask.set == wire::SetPart::title || ask.set == wire::SetPart::labels;
+        bool const inherited =
+            ask.set == wire::SessionProperty::title || ask.set == wire::SessionProperty::labels;
         if (inherited) out.set = parts.front().plan->report.what.what;
         for (Part const& part : parts) {
             if (!part.copy || !part.plan) continue;

@@ -23,7 +23,7 @@ struct RedactionAsk {
     // "mail_…", "tsk_…", or the id of a message ("msg_…") or of a call in it ("prt_…") that a fork
     // or an import brought.
     std::string item = {};
-    wire::SetPart set = wire::SetPart::none;
+    wire::SessionProperty set = wire::SessionProperty::none;
     std::string label = {};                  // with SetPart::labels: only this one
     bool at_creation = false;                // with `set`: only what a fork began with
     std::optional<SessionId> alias_of = {};  // the alias of another session in mail

@@ -179,7 +179,7 @@ Result<void> take(port::JournalStore& store, CopySearch& search, SessionId sessi
 
 // Sets the session property to remove. `item`: "title", "labels" or "label <key>".
 void set_of(RedactionAsk& ask, std::string const& item) {
-    ask.set = item == "title" ? wire::SetPart::title : wire::SetPart::labels;
+    ask.set = item == "title" ? wire::SessionProperty::title : wire::SessionProperty::labels;
     if (item.starts_with("label ")) ask.label = item.substr(6);
 }
 
@@ -191,7 +191,7 @@ RedactionAsk ask_for(RedactionCopy const& copy, RedactionAsk const& root, bool a
     auto const call = wire::parse_call(copy.item);
     if (copy.why == CopyKind::alias) {
         out.alias_of = SessionId::parse(copy.item);
-    } else if (copy.why == CopyKind::fork && root.set != wire::SetPart::none) {
+    } else if (copy.why == CopyKind::fork && root.set != wire::SessionProperty::none) {
         set_of(out, copy.item);
         out.at_creation = !ancestor;
     } else if (message && message->session == copy.session) {

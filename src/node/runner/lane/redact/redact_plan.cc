@@ -191,9 +191,9 @@ private:
 
     // Refuses if content is not yet delivered to another session: its delivery would restore it.
     Result<void> check_posts() {
-        for (auto const& [seq, count] : survey_.posts) {
+        for (auto const& [seq, count] : survey_.outbox) {
             for (std::uint32_t n = 0; n < count; ++n) {
-                auto const row = store_.post({state_.id, seq, n});
+                auto const row = store_.outbox_message({state_.id, seq, n});
                 if (!row) return std::unexpected(row.error());
                 if (*row) return busy("It is not yet delivered to another session: try again.");
             }
@@ -227,15 +227,15 @@ private:
     void set_now() {
         Shown::Side const& now = shown_.after;
         std::string const& auto_title = shown_.before.auto_title;
-        bool const whole = !ask_.at_creation && ask_.set != wire::SetPart::none;
+        bool const whole = !ask_.at_creation && ask_.set != wire::SessionProperty::none;
         if (auto_title != now.auto_title) what_.title = now.auto_title;
         // The automatic title is removed even if its message stays.
-        bool const named = whole && ask_.set == wire::SetPart::title && !auto_title.empty();
+        bool const named = whole && ask_.set == wire::SessionProperty::title && !auto_title.empty();
         if (named) what_.title = survey_.target.placeholder;
         if (named) titles_.insert(auto_title);
         if (shown_.before.title != now.title) what_.set_title = now.title;
         if (!(shown_.before.labels == now.labels)) what_.labels = now.labels;
-        if (whole && ask_.set == wire::SetPart::alias && !state_.alias.empty())
+        if (whole && ask_.set == wire::SessionProperty::alias && !state_.alias.empty())
             what_.alias = std::string();
     }
 
@@ -300,7 +300,7 @@ private:
     }
 
     void note_title(Event const& was) {
-        if (survey_.target.set != wire::SetPart::title) return;
+        if (survey_.target.set != wire::SessionProperty::title) return;
         if (auto const* e = std::get_if<SessionCreated>(&was.body)) titles_.insert(e->title);
         auto const* const e = std::get_if<SessionChanged>(&was.body);
         if (e && e->title) titles_.insert(*e->title);
@@ -320,7 +320,7 @@ private:
         frames_.push_back(std::move(frame));
         if (bytes_ > rewritten_bytes_max)
             return fail(Code::too_large,
-                        "The message stands among too many bytes of events: "
+                        "The message is among too many bytes of events: "
                         "delete the session to remove it.");
         return {};
     }
@@ -344,7 +344,7 @@ private:
                 bool const titled = std::ranges::any_of(
                     titles, [&](std::string const& title) { return row.body.contains(title); });
                 if (!titled && !survey_.of_turn.contains(row.key.seq)) continue;
-                posts_.push_back({row.key.from, row.key.seq, row.key.n});
+                outbox_.push_back({row.key.from, row.key.seq, row.key.n});
             }
             if (rows->size() < deliveries_page) return {};
             filter.before = rows->back().key;
@@ -359,7 +359,7 @@ private:
         what_.reason = survey_.reason();
         what_.artifacts = static_cast<std::uint32_t>(survey_.target.artifacts.size());
         what_.artifact_bytes = survey_.artifact_bytes;
-        what_.deliveries = static_cast<std::uint32_t>(posts_.size());
+        what_.deliveries = static_cast<std::uint32_t>(outbox_.size());
         what_.by = by_;
         RedactionPlan out = plan_of({state_.id, what_});
         Redact& command = out.command.emplace();
@@ -372,11 +372,11 @@ private:
         command.labels = state_.labels;
         command.frames = std::make_shared<std::vector<Redact::Rewritten> const>(std::move(frames_));
         command.artifacts.assign(survey_.target.artifacts.begin(), survey_.target.artifacts.end());
-        command.posts = std::move(posts_);
+        command.outbox = std::move(outbox_);
         command.calls.assign(survey_.target.calls.begin(), survey_.target.calls.end());
         for (Redact::Quarantined const& mail : quarantined_) {
             auto const key = quarantine_key(state_.id, mail.seq, mail.rewrites);
-            command.posts.push_back({key.from, key.seq, key.n});
+            command.outbox.push_back({key.from, key.seq, key.n});
         }
         command.quarantined = std::move(quarantined_);
         command.begin = std::move(begin_);
@@ -397,7 +397,7 @@ private:
     std::optional<Redact::Rewritten> begin_ = {};
     std::vector<Seq> begin_artifacts_ = {};
     std::vector<Redact::Quarantined> quarantined_ = {};
-    std::vector<OutboxKey> posts_;
+    std::vector<OutboxKey> outbox_;
     std::size_t bytes_ = 0;
 };
 

@@ -34,7 +34,7 @@ Survey::Survey(State const& state, RedactionAsk const& ask) : state_(state), ask
     target.set = ask.set;
     target.label = ask.label;
     target.at_creation = ask.at_creation;
-    target.alias_of = ask.set == wire::SetPart::alias ? state.id : ask.alias_of;
+    target.alias_of = ask.set == wire::SessionProperty::alias ? state.id : ask.alias_of;
     if (ask.item.empty()) return;
     mail_ = parse_mail_id(ask.item);
     if (mail_) return;
@@ -56,10 +56,10 @@ std::string Survey::at_creation(std::string const& what) const {
 std::string Survey::what() const {
     if (ask_.alias_of) return "alias of " + ask_.alias_of->text();
     switch (ask_.set) {
-        case wire::SetPart::none: break;
-        case wire::SetPart::title: return at_creation("title");
-        case wire::SetPart::alias: return "alias";
-        case wire::SetPart::labels:
+        case wire::SessionProperty::none: break;
+        case wire::SessionProperty::title: return at_creation("title");
+        case wire::SessionProperty::alias: return "alias";
+        case wire::SessionProperty::labels:
             return at_creation(ask_.label.empty() ? "labels" : "label " + ask_.label);
     }
     return "";
@@ -199,28 +199,28 @@ void Survey::find_reason(Event const& event) {
 // Finds properties of the session, and its alias in mail.
 void Survey::find_set(Event const& event) {
     if (target.alias_of) find_alias(event);
-    if (ask_.set == wire::SetPart::none) return;
+    if (ask_.set == wire::SessionProperty::none) return;
     found_ = true;
     auto const* const e = std::get_if<SessionChanged>(&event.body);
-    bool const again =
-        e && (ask_.set == wire::SetPart::title ? e->title.has_value() : e->labels.has_value());
+    bool const again = e && (ask_.set == wire::SessionProperty::title ? e->title.has_value()
+                                                                      : e->labels.has_value());
     if (again && target.set_again == 0) target.set_again = event.seq;
 }
 
 void Survey::find_alias(Event const& event) {
     found_ = true;
-    bool const root = ask_.set == wire::SetPart::alias;
+    bool const root = ask_.set == wire::SessionProperty::alias;
     if (auto const* e = std::get_if<MailSent>(&event.body)) {
         for (MailTarget const& to : e->to) {
             if (root) named_in_.insert(to.session);
             if (root || to.session == target.alias_of)
-                posts[event.seq] = static_cast<std::uint32_t>(e->to.size());
+                outbox[event.seq] = static_cast<std::uint32_t>(e->to.size());
         }
     } else if (auto const* got = std::get_if<MailReceived>(&event.body)) {
         if (root && got->mail->from) named_in_.insert(*got->mail->from);
         if (root || got->mail->from == target.alias_of) received.emplace(event.seq, got->number);
     } else if (auto const* lost = std::get_if<MailExpired>(&event.body)) {
-        if (root) posts[event.seq] = static_cast<std::uint32_t>(lost->numbers.size());
+        if (root) outbox[event.seq] = static_cast<std::uint32_t>(lost->numbers.size());
     }
 }
 
@@ -305,7 +305,7 @@ void Survey::find_mail(Event const& event) {
         if (!has(event.seq)) return;
         if (event.turn != 0) turns.insert(event.turn);
         for (MailTarget const& to : e->to) mails_[id].insert(to.session);
-        posts[event.seq] = static_cast<std::uint32_t>(e->to.size());
+        outbox[event.seq] = static_cast<std::uint32_t>(e->to.size());
     } else if (auto const* got = std::get_if<MailReceived>(&event.body)) {
         got_ = event.seq;
         if (mail_ == got->mail->id) {
@@ -345,7 +345,7 @@ void Survey::find_task(Event const& event) {
         link(e->call, e->task);
         if (!target.tasks.contains(e->task)) return;
         children_[e->task] = e->child;
-        posts[event.seq] = 1;
+        outbox[event.seq] = 1;
     } else if (auto const* reply = std::get_if<ModelReplied>(&event.body)) {
         link_calls(*reply);
     } else if (auto const* paused = std::get_if<CallPaused>(&event.body)) {
@@ -370,7 +370,7 @@ void Survey::link_calls(ModelReplied const& reply) {
 void Survey::link_task(Event const& event) {
     if (auto const* e = std::get_if<TaskChanged>(&event.body)) {
         changed_ = {event.seq, e->task};
-        if (target.tasks.contains(e->task)) posts[event.seq] = 1;
+        if (target.tasks.contains(e->task)) outbox[event.seq] = 1;
         return;
     }
     auto const* const e = std::get_if<InputReceived>(&event.body);
@@ -388,7 +388,7 @@ void Survey::link_report(Event const& event) {
     if (std::holds_alternative<RunReported>(event.body)) {
         reported_ = event.seq;
         if (run_) target.messages.insert(event.seq);
-        if (has(event.seq)) posts[event.seq] = 1;
+        if (has(event.seq)) outbox[event.seq] = 1;
         of_run_ = of_run_ || has(event.seq);
     }
     auto const* const e = std::get_if<ToolFinished>(&event.body);
@@ -407,8 +407,8 @@ void Survey::link_report(Event const& event) {
 void Survey::find_run(Event const& event) {
     if (!state_.parent) return;
     // The title is the beginning of the prompt, if nobody gave another one.
-    if ((run_ || of_run_) && target.set == wire::SetPart::none) {
-        target.set = wire::SetPart::title;
+    if ((run_ || of_run_) && target.set == wire::SessionProperty::none) {
+        target.set = wire::SessionProperty::title;
         target.at_creation = true;
         again_ = true;
     }
@@ -430,7 +430,7 @@ void Survey::find_run(Event const& event) {
     if (run_) add_message(reply);
     if (reply == 0 || !has(reply)) return;
     of_run_ = true;
-    posts[event.seq] = 1;
+    outbox[event.seq] = 1;
 }
 
 void Survey::remove_artifact(Seq seq) {

@@ -41,11 +41,11 @@ public:
     [[nodiscard]] std::vector<ForkName> in_forks() const;
 
     wire::RedactionTarget target = {};
-    wire::RecordPtr earlier = {};             // the redacted event of the same ask
-    std::set<TurnNo> turns = {};              // that contain removed content
-    std::set<Seq> of_turn = {};               // their events
-    std::set<std::string> rules = {};         // standing rules that people made with its approvals
-    std::map<Seq, std::uint32_t> posts = {};  // events that sent it → number of receivers
+    wire::RecordPtr earlier = {};              // the redacted event of the same ask
+    std::set<TurnNo> turns = {};               // that contain removed content
+    std::set<Seq> of_turn = {};                // their events
+    std::set<std::string> rules = {};          // standing rules that people made with its approvals
+    std::map<Seq, std::uint32_t> outbox = {};  // events that sent it → number of receivers
     std::map<Seq, std::uint64_t> received = {};  // mail that this session got → its number
     bool unread = false;                         // no request has seen such mail
     std::uint64_t artifact_bytes = 0;

@@ -82,7 +82,8 @@ RedactionAsk ask_for(SessionId session, Event const& event) {
 // Asks for the properties of the session, an alias in mail, and every third turn.
 std::vector<RedactionAsk> other_asks(State const& state) {
     std::vector<RedactionAsk> out;
-    for (auto const set : {wire::SetPart::title, wire::SetPart::alias, wire::SetPart::labels})
+    for (auto const set : {wire::SessionProperty::title, wire::SessionProperty::alias,
+                           wire::SessionProperty::labels})
         out.push_back({.set = set, .reason = "test"});
     out.push_back({.alias_of = SessionId::make(2, {}), .reason = "test"});
     for (TurnNo turn = 1; turn <= state.turns; turn += 3)

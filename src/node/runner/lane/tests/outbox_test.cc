@@ -3,7 +3,7 @@
 #include "runner/repair/unreadable.h"
 #include "runner/testing/runner_fixture.h"
 #include "store/memory/memory_store.h"
-#include "wire/post_json.h"
+#include "wire/outbox_json.h"
 
 namespace dormouse::runner::testing {
 namespace {
@@ -91,10 +91,10 @@ TEST_F(OutboxTest, Message_IsInTheAppendThatEndsTheRun) {
     effects.reply({});
     loop.run();
     auto const& sent = journal.sent.back();
-    ASSERT_EQ(sent.posts.size(), 1u);
-    EXPECT_EQ(sent.posts[0].key.from, child);
-    EXPECT_EQ(sent.posts[0].target, numbered(900).text());
-    auto const what = wire::read_post(sent.posts[0].body);
+    ASSERT_EQ(sent.outbox.size(), 1u);
+    EXPECT_EQ(sent.outbox[0].key.from, child);
+    EXPECT_EQ(sent.outbox[0].target, numbered(900).text());
+    auto const what = wire::read_outbox_body(sent.outbox[0].body);
     ASSERT_TRUE(what);
     auto const& ended = std::get<RunEnded>(*what);
     EXPECT_EQ(ended.run, 1u);
@@ -105,7 +105,8 @@ TEST_F(OutboxTest, Message_IsInTheAppendThatEndsTheRun) {
 class SilentStore final : public store::MemoryStore {
 public:
     using store::MemoryStore::MemoryStore;
-    [[nodiscard]] Result<std::optional<port::OutboxRow>> post(port::OutboxKey const&) override {
+    [[nodiscard]] Result<std::optional<port::OutboxRow>> outbox_message(
+        port::OutboxKey const&) override {
         return fail(Code::store_unavailable, "planted");
     }
 };
@@ -121,16 +122,16 @@ protected:
         row.key = {numbered(1), seq, 0};
         row.kind = "session";
         row.target = numbered(to).text();
-        row.body = wire::write_post(StopRun{static_cast<TaskNo>(seq), 1, false, "enough"});
+        row.body = wire::write_outbox_body(StopRun{static_cast<TaskNo>(seq), 1, false, "enough"});
         return row;
     }
     // Stores messages as an append of their sender does.
-    void store(std::vector<port::OutboxRow> posts) {
+    void store(std::vector<port::OutboxRow> rows) {
         port::Append append;
         append.session = numbered(1);
         append.after = stored_ ? 1 : 0;
         append.frame = {append.after + 1, 1, "[]"};
-        append.posts = std::move(posts);
+        append.outbox = std::move(rows);
         append.row = port::SessionRow{numbered(1), "p", "a", "", "", "active", {}, {}};
         stored_ = true;
         ASSERT_TRUE(journal.store->commit({&append, 1})[0]);
@@ -153,9 +154,9 @@ protected:
     public:
         StoringOutbox(Services services, Journal& journal, Send send, Delivered on_delivered)
             : Outbox(services, std::move(send), std::move(on_delivered)), disk_(*journal.disk) {}
-        void add(std::vector<port::OutboxRow> posts) {
-            for (port::OutboxRow const& post : posts) disk_.posts.emplace(post.key, post);
-            Outbox::add(std::move(posts));
+        void add(std::vector<port::OutboxRow> rows) {
+            for (port::OutboxRow const& message : rows) disk_.outbox.emplace(message.key, message);
+            Outbox::add(std::move(rows));
         }
 
     private:
@@ -216,8 +217,8 @@ protected:
         answer(fail(Code::overloaded, "later"));
     }
     void replace(port::OutboxRow other) {
-        other.body = wire::write_post(StopRun{1, 1, false, "of the new history"});
-        journal.disk->posts.insert_or_assign(other.key, other);
+        other.body = wire::write_outbox_body(StopRun{1, 1, false, "of the new history"});
+        journal.disk->outbox.insert_or_assign(other.key, other);
         loop.advance(Duration(1'000));
         outbox.scan();
         loop.run();
@@ -287,7 +288,7 @@ TEST_F(OutboxAlone, PermanentRefusal_GoesBackToTheSender) {
     answer(fail(Code::not_found, "gone"));
     EXPECT_EQ(sent.back(), "back 1");
     answer(Answer{.outcome = Answer::Outcome::duplicate});
-    EXPECT_FALSE(journal.store->post({numbered(1), 1, 0}).value());
+    EXPECT_FALSE(journal.store->outbox_message({numbered(1), 1, 0}).value());
     EXPECT_EQ(outbox.waiting(), 0u);
 }
 
@@ -317,9 +318,9 @@ TEST_F(OutboxAlone, FullInbox_GoesBackToTheSenderAtOnce) {
 // More pairs than may be in progress at a time are answered with "later": the others get their
 // turn.
 TEST_F(OutboxAlone, ManyReceiversThatRefuse_DoNotHoldUpTheOthers) {
-    std::vector<port::OutboxRow> posts;
-    for (Seq seq = 1; seq <= 257; ++seq) posts.push_back(post(seq, 1'000 + seq));
-    outbox.add(std::move(posts));
+    std::vector<port::OutboxRow> rows;
+    for (Seq seq = 1; seq <= 257; ++seq) rows.push_back(post(seq, 1'000 + seq));
+    outbox.add(std::move(rows));
     ASSERT_EQ(sent.size(), 256u);
     for (int i = 0; i < 256; ++i) answer(fail(Code::overloaded, "later"));
     EXPECT_EQ(sent.back(), "257->1257");
@@ -330,7 +331,7 @@ TEST_F(OutboxAlone, MissingSender_MessageIsRemoved) {
     outbox.add({post(1)});
     answer(fail(Code::not_found, "gone"));
     answer(fail(Code::not_found, "gone too"));
-    EXPECT_FALSE(journal.store->post({numbered(1), 1, 0}).value());
+    EXPECT_FALSE(journal.store->outbox_message({numbered(1), 1, 0}).value());
 }
 
 // An append of unknown end may have sent message 1: message 2, which is known, must wait for it.
@@ -357,7 +358,7 @@ TEST_F(OutboxAlone, Scan_MessageInProgress_IsNotSentAgain) {
 // An append removes the row, whatever the answer says.
 class OutboxInDoubt : public OutboxAlone {
 protected:
-    void take_up(Seq seq) { journal.disk->posts.erase({numbered(1), seq, 0}); }
+    void take_up(Seq seq) { journal.disk->outbox.erase({numbered(1), seq, 0}); }
 };
 
 TEST_F(OutboxInDoubt, AcceptedByAnAppendOfUnknownEnd_IsNotSentAgain) {

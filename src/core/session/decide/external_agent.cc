@@ -13,7 +13,7 @@ namespace dormouse::session {
 namespace {
 
 template <class Outcome> bool is_newest(State const& state, Outcome const& c) {
-    if (!state.turn || !state.turn->request || !state.turn->terms.program) return false;
+    if (!state.turn || !state.turn->request || !state.turn->terms.on_restart) return false;
     return state.turn->no == c.turn && state.turn->step == c.step &&
            state.turn->request->attempt == c.attempt;
 }
@@ -36,21 +36,21 @@ std::optional<Time> next_start(Decider const& d) {
 // Returns why the agent is not started again; empty: it is.
 std::string gives_up(Decider const& d) {
     FITS(d.state.turn.has_value());
-    auto const& deaths = d.state.program_deaths;
-    constexpr std::size_t before = limits::program_deaths_max - 1;
+    auto const& deaths = d.state.agent_deaths;
+    constexpr std::size_t before = limits::agent_deaths_max - 1;
     bool const often = deaths.size() >= before &&
-                       d.at - deaths[deaths.size() - before] <= limits::program_deaths_time;
+                       d.at - deaths[deaths.size() - before] <= limits::agent_deaths_time;
     if (often)
-        return "The agent's program died " + std::to_string(limits::program_deaths_max) +
+        return "The agent's program died " + std::to_string(limits::agent_deaths_max) +
                " times within a minute: ";
-    if (d.state.turn->failures + 1 < limits::program_attempts_max) return "";
+    if (d.state.turn->failures + 1 < limits::agent_attempts_max) return "";
     return "The agent's program did not answer the prompt in " +
-           std::to_string(limits::program_attempts_max) + " attempts: ";
+           std::to_string(limits::agent_attempts_max) + " attempts: ";
 }
 
 std::vector<std::string> open_tools(OpenTurn const& turn) {
     std::vector<std::string> out;
-    for (auto const& [id, title] : turn.program.tools) out.push_back(title.empty() ? id : title);
+    for (auto const& [id, title] : turn.external.tools) out.push_back(title.empty() ? id : title);
     return out;
 }
 
@@ -60,7 +60,7 @@ void change_status(Decider& d, Lifecycle to, std::string why) {
 }
 
 Seq message_for(Decider const& d, bool begins) {
-    Seq const known = d.state.turn && d.state.turn->request ? d.state.turn->program.message : 0;
+    Seq const known = d.state.turn && d.state.turn->request ? d.state.turn->external.message : 0;
     return begins || known == 0 ? d.state.head + 1 : known;
 }
 
@@ -71,7 +71,7 @@ void record_update(Decider& d, std::uint32_t attempt, std::uint32_t number, Turn
         return d.emit(AgentUpdate{attempt, number, turn, 0, what});
     bool const begins = what.kind == AgentOutputKind::message && what.begins;
     bool const known = attempt != 0 && what.kind == AgentOutputKind::tool &&
-                       d.state.turn->program.tools.contains(what.tool_call);
+                       d.state.turn->external.tools.contains(what.tool_call);
     Seq const message = known ? 0 : message_for(d, begins);
     d.emit(AgentUpdate{attempt, number, turn, message, what});
 }
@@ -123,7 +123,7 @@ bool fits(PermissionAnswer const& v, AgentAsk const& c) {
 // An approval that came after the agent had exited, so that it was not used.
 PermissionAnswer const* grant_for(State const& state, AgentAsk const& c) {
     FITS(state.turn.has_value());
-    auto const& permissions = state.turn->program.permissions;
+    auto const& permissions = state.turn->external.permissions;
     auto const found = std::ranges::find_if(permissions, [&](PermissionAnswer const& v) {
         return fits(v, c) && !v.may_be_used && !v.granted;
     });
@@ -132,7 +132,7 @@ PermissionAnswer const* grant_for(State const& state, AgentAsk const& c) {
 
 std::string warning_of_repeat(State const& state, AgentAsk const& c) {
     FITS(state.turn.has_value());
-    auto const& permissions = state.turn->program.permissions;
+    auto const& permissions = state.turn->external.permissions;
     if (std::ranges::any_of(permissions, [&](PermissionAnswer const& v) { return fits(v, c); }))
         return "\nIt was approved before the agent's program ended, and may have run already.";
     bool like = false, may_have_run = false;
@@ -172,7 +172,7 @@ bool asked_before(State const& state, CallSpec const& spec) {
                                    CallSpec const& known = entry.second.spec;
                                    return known.ask != 0 && same(known.ask_attempt, known.ask);
                                }) ||
-           std::ranges::any_of(state.turn->program.permissions,
+           std::ranges::any_of(state.turn->external.permissions,
                                [&](PermissionAnswer const& v) { return same(v.attempt, v.ask); });
 }
 
@@ -191,7 +191,7 @@ void deny(Decider& d, AgentAsk const& c) {
 }  // namespace
 
 void prompt_again(Decider& d) {
-    FITS(d.state.turn && d.state.turn->terms.program && !d.state.turn->request);
+    FITS(d.state.turn && d.state.turn->terms.on_restart && !d.state.turn->request);
     OpenTurn const& turn = *d.state.turn;
     std::uint32_t const step = turn.committed ? turn.step + 1 : turn.step;
     std::uint32_t const attempt = turn.committed ? 1 : turn.attempt + 1;
@@ -202,10 +202,10 @@ void prompt_again(Decider& d) {
     d.emit(AgentPrompted{step, attempt, d.state.head, d.context.epoch, marker});
 }
 
-void lose_program(Decider& d, Trouble const& error, bool died) {
-    FITS(d.state.turn && d.state.turn->terms.program);
+void lose_agent(Decider& d, Trouble const& error, bool died) {
+    FITS(d.state.turn && d.state.turn->terms.on_restart);
     OpenTurn const& turn = *d.state.turn;
-    bool const continues = turn.terms.program == OnRestart::resume || turn.program.continues;
+    bool const continues = turn.terms.on_restart == OnRestart::resume || turn.external.continues;
     AgentDetached detached{error, std::nullopt, open_tools(turn), died};
     std::string const end = died ? gives_up(d) : "";
     if (died && continues && end.empty()) detached.retry_at = next_start(d);
@@ -227,7 +227,7 @@ Result<Answer> handle(Decider& d, AgentAttach const& c) {
 // A user message in a turn of its own, after the queued ones. Belongs to no run of a task.
 Result<Answer> handle(Decider& d, AgentTyped const& c) {
     State const& state = d.state;
-    if (is_full(state) || c.at <= state.program_typed) return done(d);
+    if (is_full(state) || c.at <= state.agent_typed) return done(d);
     if (state.queue.size() >= d.context.limits.queue) return too_early();
     InputReceived input;
     input.turn = state.turns + 1;
@@ -245,7 +245,7 @@ Result<Answer> handle(Decider& d, AgentReport const& c) {
         return done(d);
     }
     if (!is_newest(d.state, c)) return done(d);
-    std::uint32_t const known = d.state.turn->program.updates;
+    std::uint32_t const known = d.state.turn->external.updates;
     if (c.number <= known) return done(d);
     if (c.number > known + 1) return too_early();
     record_update(d, c.attempt, c.number, c.turn, c.what);
@@ -254,18 +254,18 @@ Result<Answer> handle(Decider& d, AgentReport const& c) {
 
 Result<Answer> handle(Decider& d, AgentReply const& c) {
     if (!is_newest(d.state, c)) return done(d);
-    if (c.updates > d.state.turn->program.updates) return too_early();
+    if (c.updates > d.state.turn->external.updates) return too_early();
     if (c.last) record_update(d, c.attempt, c.updates + 1, c.turn, *c.last);
     cancel_asks(d);
     Usage usage = c.usage;
-    usage.cost = cost_since(d.state.program_spent, c.spent);
+    usage.cost = cost_since(d.state.agent_spent, c.spent);
     d.emit(AgentReplied{c.step, c.attempt, c.finish, usage, c.spent});
     return done(d);
 }
 
 Result<Answer> handle(Decider& d, AgentAsk const& c) {
     if (!is_newest(d.state, c) || asked_before(d.state, c.spec)) return done(d);
-    if (c.updates > d.state.turn->program.updates) return too_early();
+    if (c.updates > d.state.turn->external.updates) return too_early();
     if (!c.own.empty()) {
         d.emit(AgentGranted{0, c.attempt, c.spec.ask, c.spec.model_id, c.own});
         return done(d);
@@ -294,7 +294,7 @@ void ask_next(Decider& d, std::uint32_t step, CallSpec spec) {
 Result<Answer> handle(Decider& d, AgentFailure const& c) {
     if (!is_newest(d.state, c)) return done(d);
     if (c.how == AgentFailure::How::died) {
-        lose_program(d, c.error, true);
+        lose_agent(d, c.error, true);
         return done(d);
     }
     d.emit(AgentDetached{c.error, std::nullopt, open_tools(*d.state.turn), false});

@@ -10,7 +10,7 @@ using namespace testing;
 
 TurnTerms programmed(OnRestart on_restart = OnRestart::resume) {
     TurnTerms terms;
-    terms.program = on_restart;
+    terms.on_restart = on_restart;
     return terms;
 }
 
@@ -28,7 +28,7 @@ public:
         return tells({AgentOutputKind::tool, json("{}"), false, id, "ls", status});
     }
     Decision tells(AgentOutput output) {
-        return when(AgentReport{turn().no, turn().step, turn().attempt, turn().program.updates + 1,
+        return when(AgentReport{turn().no, turn().step, turn().attempt, turn().external.updates + 1,
                                 std::move(output)});
     }
     Decision asks(std::uint32_t ask = 1, std::string const& input = R"({"cmd":"rm"})") {
@@ -43,7 +43,7 @@ public:
         PauseTerms terms = pause_for(PauseReason::approval);
         terms.continuation = Continuation::tool_response;
         AgentAsk ask_for{
-            turn().no,        turn().step, turn().attempt, turn().program.updates, std::move(spec),
+            turn().no,        turn().step, turn().attempt, turn().external.updates, std::move(spec),
             std::move(terms), {}};
         ask_for.own = own;
         ask_for.denied = std::exchange(denied, {});
@@ -51,7 +51,7 @@ public:
     }
     Decision answers(std::string const& text = "done") {
         AgentReply reply{.turn = turn().no, .step = turn().step, .attempt = turn().attempt};
-        reply.updates = turn().program.updates;
+        reply.updates = turn().external.updates;
         reply.usage = {10, 5, 0};
         reply.spent = spent;
         reply.last = AgentOutput{AgentOutputKind::message, parts(text), true};
@@ -70,7 +70,7 @@ public:
 
 TEST(Program, Prompt_IsStoredThenSent_AnswerEndsTheTurn) {
     Program given;
-    EXPECT_TRUE(given.find_effect<AskModel>() && given.find_effect<AskModel>()->program);
+    EXPECT_TRUE(given.find_effect<AskModel>() && given.find_effect<AskModel>()->external);
     EXPECT_EQ(types(given.says("thinking")), "agent_update");
     EXPECT_EQ(types(given.answers()), "agent_update agent_replied turn_ended");
     EXPECT_EQ(given.what_class(), "idle");
@@ -166,7 +166,7 @@ TEST(Program, ThreeDeathsInAMinute_AreAnErrorUntilRetry) {
 
 TEST(Program, Deaths_AnHourApart_StartAgainUntilTheAttemptsAreUsedUp) {
     Program given;
-    for (std::uint32_t death = 1; death < limits::program_attempts_max; ++death) {
+    for (std::uint32_t death = 1; death < limits::agent_attempts_max; ++death) {
         EXPECT_EQ(types(given.fails()), "detached") << death;
         EXPECT_EQ(types(given.later(Duration(3'600'000))), "agent_prompted") << death;
     }
@@ -479,8 +479,8 @@ TEST(Program, UnpromptedUpdate_IsATurnOfItsOwn) {
     EXPECT_EQ(types(given.when(late)), "agent_update") << "it continues in it";
     EXPECT_EQ(given.state.turns, 2U);
     (void)given.prompt("another");
-    EXPECT_EQ(agent_context(given.state).seen, given.state.program_seen);
-    EXPECT_GT(given.state.program_seen, decision.events.front().seq);
+    EXPECT_EQ(agent_context(given.state).seen, given.state.agent_seen);
+    EXPECT_GT(given.state.agent_seen, decision.events.front().seq);
     EXPECT_EQ(types(given.when(late)), "agent_update") << "a turn is open";
     EXPECT_EQ(given.broken(), "");
 }

@@ -5,7 +5,7 @@
 
 namespace dormouse::runner {
 
-struct Burial {
+struct DeletionServices {
     port::Journal& journal;
     JournalWriter& writer;
     Epoch epoch = 0;
@@ -16,6 +16,7 @@ struct Burial {
 // feed and audit record it. The parent of its task is notified if the first record can be read.
 // Data that only the state had is lost: the session's own tasks continue, and their reports reach
 // no session. `journal` and `writer` outlive the reply. Errors: not_found, and those of an append.
-void bury(Burial with, SessionId session, session::Actor by, Lane::Reply reply);
+void delete_unreadable(DeletionServices with, SessionId session, session::Actor by,
+                       Lane::Reply reply);
 
 }  // namespace dormouse::runner

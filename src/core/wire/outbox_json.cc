@@ -1,9 +1,9 @@
-#include "wire/post_json.h"
+#include "wire/outbox_json.h"
 
 #include "base/text/utf8.h"
 #include "json/stored.h"
 #include "session/limits.h"
-#include "wire/post_fields.h"
+#include "wire/outbox_fields.h"
 
 #include <algorithm>
 #include <array>
@@ -35,14 +35,14 @@ void ReplyForm::write(json::Writer& out, Json const& reply, FieldContext const&)
     out.value(text_of(reply));
 }
 
-std::string write_post(OutboxBody const& what) {
+std::string write_outbox_body(OutboxBody const& what) {
     json::Writer out;
     out.begin_object().member("kind", kinds.at(what.index()));
-    std::visit([&]<class P>(P const& post) { write_all(rows<P>, out, post, {}); }, what);
+    std::visit([&]<class P>(P const& message) { write_all(rows<P>, out, message, {}); }, what);
     return out.end_object().take();
 }
 
-Result<OutboxBody> read_post(std::string_view text) {
+Result<OutboxBody> read_outbox_body(std::string_view text) {
     if (!json::is_json(text)) return fail(Code::internal, "A stored outbox message is damaged.");
     Members members{json::View(text)};
     std::string const kind = members["kind"].string_or("");

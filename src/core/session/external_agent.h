@@ -47,7 +47,7 @@ struct PermissionAnswer {
 };
 
 // The open turn of a session whose agent is an external agent.
-struct ProgramTurn {
+struct ExternalTurn {
     Seq seen = 0;               // the agent received everything up to this event before this step
     std::uint32_t updates = 0;  // updates of this attempt that were stored
     Seq message = 0;            // the message that its next update belongs to; 0: none yet
@@ -56,7 +56,7 @@ struct ProgramTurn {
     std::map<std::string, std::string> tools = {};  // open tool calls: the agent's id → title
     std::vector<std::string> lost = {};             // titles of tool calls whose outcome is unknown
     std::vector<PermissionAnswer> permissions = {};  // oldest first
-    friend bool operator==(ProgramTurn const&, ProgramTurn const&) = default;
+    friend bool operator==(ExternalTurn const&, ExternalTurn const&) = default;
 };
 
 // The state that the driver of an external agent needs besides the transcript.
@@ -65,7 +65,7 @@ struct AgentContext {
     std::string cwd;
     Seq seen = 0;        // the agent received everything up to this event
     bool again = false;  // an earlier attempt may have reached the agent
-    ProgramTurn turn = {};
+    ExternalTurn turn = {};
     std::string project = {};
     bool titled = false;  // the title was set by a person, or earlier
     Time began{};         // start of the turn

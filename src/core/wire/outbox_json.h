@@ -11,8 +11,8 @@
 namespace dormouse::wire {
 
 // {"kind":"start_run",…}
-[[nodiscard]] std::string write_post(session::OutboxBody const& what);
+[[nodiscard]] std::string write_outbox_body(session::OutboxBody const& what);
 // REQUIRES: `text` was written by write_post() of this or another release. Errors: newer_format.
-[[nodiscard]] Result<session::OutboxBody> read_post(std::string_view text);
+[[nodiscard]] Result<session::OutboxBody> read_outbox_body(std::string_view text);
 
 }  // namespace dormouse::wire

@@ -1,7 +1,7 @@
-#include "runner/repair/bury.h"
+#include "runner/repair/delete_unreadable.h"
 
 #include "wire/audit.h"
-#include "wire/post_json.h"
+#include "wire/outbox_json.h"
 
 #include <utility>
 
@@ -34,7 +34,7 @@ port::OutboxRow task_ended_row(SessionId session, Seq seq, Parent const& parent,
     row.key = {session, seq, 0};
     row.kind = "session";
     row.target = parent.session.text();
-    row.body = wire::write_post(RunEnded{.task = parent.task, .gone = true});
+    row.body = wire::write_outbox_body(RunEnded{.task = parent.task, .gone = true});
     row.created = at;
     return row;
 }
@@ -51,7 +51,8 @@ Result<StoredRows> find_stored(port::Store& store, SessionId session) {
     return StoredRows{rows->front(), known ? heads->front().head : 0, parent_of(store, session)};
 }
 
-port::Append append_of(StoredRows stored, Burial const& with, SessionId session, Actor by) {
+port::Append append_of(StoredRows stored, DeletionServices const& with, SessionId session,
+                       Actor by) {
     Event event{stored.head + 1, with.at, 0, {}, SessionDeleted{std::move(by)}};
     port::Append out;
     out.session = session;
@@ -59,7 +60,7 @@ port::Append append_of(StoredRows stored, Burial const& with, SessionId session,
     out.after = stored.head;
     if (auto line = wire::audit_line(session, event)) out.audit.push_back(std::move(*line));
     if (stored.parent)
-        out.posts.push_back(task_ended_row(session, event.seq, *stored.parent, with.at));
+        out.outbox.push_back(task_ended_row(session, event.seq, *stored.parent, with.at));
     out.frame = {event.seq, 1, wire::pack(session, {wire::record(session, std::move(event))})};
     stored.row.status = "deleted";
     stored.row.turn = port::TurnState::rest;
@@ -71,7 +72,7 @@ port::Append append_of(StoredRows stored, Burial const& with, SessionId session,
 
 }  // namespace
 
-void bury(Burial with, SessionId session, Actor by, Lane::Reply reply) {
+void delete_unreadable(DeletionServices with, SessionId session, Actor by, Lane::Reply reply) {
     port::ask(
         with.journal, [session](port::Store& store) { return find_stored(store, session); },
         [with, session, by = std::move(by),
