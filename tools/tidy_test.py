@@ -220,7 +220,7 @@ class Tidy(unittest.TestCase):
         self.expect('retired', "WHY = 'the gate is not " + "there'\n", 'tests/x.py')
         self.expect('retired', 'struct Ver' + 'dict {};\n')
         self.expect('retired', 'struct TurnVer' + 'dict {};\n')
-        self.expect_none('// It cannot end. A verdict. Renewed.\n')
+        self.expect_none('// It cannot end. A verdictless end. Renewed.\n')
 
     def test_retired_identifiers(self):
         self.expect("'told' in a name: write notified", 'bool told_ = false;\n')

@@ -97,7 +97,7 @@ Result<Submission> read_doubt(Form const& form) {
 Result<Submission> read_decision(Form const& form) {
     std::string const confirm = form.text("confirm");
     if (confirm != "approve" && confirm != "deny")
-        return fail(Code::bad_value, "The form must have verdict=approve or verdict=deny.");
+        return fail(Code::bad_value, "The form must have confirm=approve or confirm=deny.");
     Json content;
     if (std::string const text = form.text("content"); !text.empty()) {
         auto checked = json::check(text);

@@ -33,7 +33,7 @@ struct FormOf {
 
 // Returns true for a value of `confirm`.
 [[nodiscard]] bool is_step(std::string_view confirm);
-// Returns the confirmation of `verdict`; nullptr: the call has none.
+// Returns the confirmation of the decision `confirm`; nullptr: the call has none.
 [[nodiscard]] Step const* find_step(FormOf const& of, std::string_view confirm);
 // Returns `about`, and below it the form of the question, or the links to the confirmations.
 // `about` is before the buttons, which stay visible while it is read.

@@ -223,8 +223,8 @@ Result<ExportReport> export_sessions(port::Store& store, ExportChoice const& cho
     TransferHead head{choice.release, choice.at, {}, {}};
     for (port::SessionRow const& row : *rows) {
         head.sessions.push_back(row.id);
-        for (port::OutboxRow const& post : (*undelivered)[row.id])
-            if (post.makes) head.reserved.push_back(*post.makes);
+        for (port::OutboxRow const& message : (*undelivered)[row.id])
+            if (message.makes) head.reserved.push_back(*message.makes);
     }
     if (auto done = line(head_line(head)); !done) return std::unexpected(std::move(done.error()));
     ExportReport report;

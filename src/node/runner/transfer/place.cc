@@ -135,8 +135,9 @@ Result<bool> Placing::find(port::Store& store, Deleted deleted) {
 
 bool Placing::has_work() const {
     return wake_at(state()).has_value() ||
-           std::ranges::any_of(session_.outbox, [](port::OutboxRow const& post) {
-               return post.state == port::OutboxState::pending && post.kind != quarantined_kind;
+           std::ranges::any_of(session_.outbox, [](port::OutboxRow const& message) {
+               return message.state == port::OutboxState::pending &&
+                      message.kind != quarantined_kind;
            });
 }
 
@@ -217,11 +218,11 @@ Result<void> Placing::keys_are_free(port::Store& store) {
                                                holder->front().id.text() +
                                                " here: change one of them");
     }
-    for (port::OutboxRow const& post : session_.outbox) {
-        if (!post.makes) continue;
-        auto const rows = store.all_sessions(post.makes->number() - 1, 1);
+    for (port::OutboxRow const& message : session_.outbox) {
+        if (!message.makes) continue;
+        auto const rows = store.all_sessions(message.makes->number() - 1, 1);
         if (!rows) return std::unexpected(rows.error());
-        if (!rows->empty() && rows->front().id.number() == post.makes->number())
+        if (!rows->empty() && rows->front().id.number() == message.makes->number())
             return fail(Code::conflict,
                         "the number of a session that it will make is taken: "
                         "import with --new-ids");
@@ -298,8 +299,8 @@ void Placing::finish_last(port::Append& last, ImportOptions const& options) cons
         // Retention counts from now on. Mail that waits for release is still stored, or was
         // released.
         last.row->updated = options.at;
-        std::erase_if(last.outbox, [](port::OutboxRow const& post) {
-            return post.state == port::OutboxState::pending;
+        std::erase_if(last.outbox, [](port::OutboxRow const& message) {
+            return message.state == port::OutboxState::pending;
         });
     }
     last.rules = session_.rules;

@@ -117,7 +117,7 @@ protected:
     // `alone`: no other process appends.
     explicit OutboxAlone(bool alone = true) : alone_(alone) { outbox.scan(), loop.run(); }
 
-    static port::OutboxRow post(Seq seq, std::uint64_t to = 2) {
+    static port::OutboxRow row_to(Seq seq, std::uint64_t to = 2) {
         port::OutboxRow row;
         row.key = {numbered(1), seq, 0};
         row.kind = "session";
@@ -186,7 +186,7 @@ private:
 };
 
 TEST_F(OutboxAlone, EachPair_OneMessageAtATime) {
-    outbox.add({post(1), post(2), post(3, 9)});
+    outbox.add({row_to(1), row_to(2), row_to(3, 9)});
     EXPECT_EQ(sent, (std::vector<std::string>{"1->2", "3->9"}));
     answer(Answer{});
     EXPECT_EQ(sent.back(), "2->2");
@@ -199,8 +199,8 @@ protected:
 
 // Another process has made the earlier append: only the store knows of it.
 TEST_F(OutboxOfSeveral, EarlierMessageOfTheOther_IsDeliveredFirst) {
-    store({post(1)});
-    outbox.add({post(2)});
+    store({row_to(1)});
+    outbox.add({row_to(2)});
     loop.run();
     EXPECT_EQ(sent, std::vector<std::string>{"1->2"});
     answer(Answer{});
@@ -212,7 +212,7 @@ TEST_F(OutboxOfSeveral, EarlierMessageOfTheOther_IsDeliveredFirst) {
 class OutboxOfLostHistory : public OutboxOfSeveral {
 protected:
     OutboxOfLostHistory() {
-        outbox.add({post(1)});
+        outbox.add({row_to(1)});
         loop.run();
         answer(fail(Code::overloaded, "later"));
     }
@@ -226,19 +226,19 @@ protected:
 };
 
 TEST_F(OutboxOfLostHistory, OtherMessageOfTheSameKey_IsDeliveredInItsPlace) {
-    replace(post(1));
+    replace(row_to(1));
     EXPECT_EQ(sent, (std::vector<std::string>{"1->2", "1->2"}));
     EXPECT_EQ(reasons.back(), "of the new history");
 }
 
 TEST_F(OutboxOfLostHistory, OtherMessageOfTheSameKeyToAnother_IsDeliveredThere) {
-    replace(post(1, 9));
+    replace(row_to(1, 9));
     EXPECT_EQ(sent, (std::vector<std::string>{"1->2", "1->9"}));
     EXPECT_EQ(reasons.back(), "of the new history");
 }
 
 TEST_F(OutboxAlone, TemporaryRefusal_IsRetriedBeforeLaterMessages) {
-    outbox.add({post(1), post(2)});
+    outbox.add({row_to(1), row_to(2)});
     answer(fail(Code::overloaded, "later"));
     EXPECT_EQ(sent.size(), 1u);
     loop.advance(Duration(1'000));
@@ -248,7 +248,7 @@ TEST_F(OutboxAlone, TemporaryRefusal_IsRetriedBeforeLaterMessages) {
 }
 
 TEST_F(OutboxAlone, UnreadableReceiver_IsRetriedWithBackoff) {
-    outbox.add({post(1)});
+    outbox.add({row_to(1)});
     auto const error = unreadable(numbered(2), {Code::internal, "Event 3 is damaged."});
     answer(std::unexpected(error));
     for (int i = 0; i < 3'600; ++i) {
@@ -261,7 +261,7 @@ TEST_F(OutboxAlone, UnreadableReceiver_IsRetriedWithBackoff) {
 }
 
 TEST_F(OutboxAlone, UnreadableReceiver_Repaired_IsTriedAtOnce) {
-    outbox.add({post(1), post(2)});
+    outbox.add({row_to(1), row_to(2)});
     auto const error = unreadable(numbered(2), {Code::internal, "Event 3 is damaged."});
     for (int i = 0; i < 8; ++i) {
         answer(std::unexpected(error));
@@ -283,8 +283,8 @@ TEST_F(OutboxAlone, UnreadableReceiver_Repaired_IsTriedAtOnce) {
 }
 
 TEST_F(OutboxAlone, PermanentRefusal_GoesBackToTheSender) {
-    store({post(1)});
-    outbox.add({post(1)});
+    store({row_to(1)});
+    outbox.add({row_to(1)});
     answer(fail(Code::not_found, "gone"));
     EXPECT_EQ(sent.back(), "back 1");
     answer(Answer{.outcome = Answer::Outcome::duplicate});
@@ -293,7 +293,7 @@ TEST_F(OutboxAlone, PermanentRefusal_GoesBackToTheSender) {
 }
 
 TEST_F(OutboxAlone, UnreadableSender_IsRetriedWithBackoff) {
-    outbox.add({post(1)});
+    outbox.add({row_to(1)});
     auto const error = unreadable(numbered(1), {Code::internal, "Event 3 is damaged."});
     auto const refuse = [&] {
         answer(fail(Code::inbox_full, "1000 wait"));
@@ -310,7 +310,7 @@ TEST_F(OutboxAlone, UnreadableSender_IsRetriedWithBackoff) {
 }
 
 TEST_F(OutboxAlone, FullInbox_GoesBackToTheSenderAtOnce) {
-    outbox.add({post(1)});
+    outbox.add({row_to(1)});
     answer(fail(Code::inbox_full, "1000 wait"));
     EXPECT_EQ(sent.back(), "back 1");
 }
@@ -319,7 +319,7 @@ TEST_F(OutboxAlone, FullInbox_GoesBackToTheSenderAtOnce) {
 // turn.
 TEST_F(OutboxAlone, ManyReceiversThatRefuse_DoNotHoldUpTheOthers) {
     std::vector<port::OutboxRow> rows;
-    for (Seq seq = 1; seq <= 257; ++seq) rows.push_back(post(seq, 1'000 + seq));
+    for (Seq seq = 1; seq <= 257; ++seq) rows.push_back(row_to(seq, 1'000 + seq));
     outbox.add(std::move(rows));
     ASSERT_EQ(sent.size(), 256u);
     for (int i = 0; i < 256; ++i) answer(fail(Code::overloaded, "later"));
@@ -327,8 +327,8 @@ TEST_F(OutboxAlone, ManyReceiversThatRefuse_DoNotHoldUpTheOthers) {
 }
 
 TEST_F(OutboxAlone, MissingSender_MessageIsRemoved) {
-    store({post(1)});
-    outbox.add({post(1)});
+    store({row_to(1)});
+    outbox.add({row_to(1)});
     answer(fail(Code::not_found, "gone"));
     answer(fail(Code::not_found, "gone too"));
     EXPECT_FALSE(journal.store->outbox_message({numbered(1), 1, 0}).value());
@@ -336,9 +336,9 @@ TEST_F(OutboxAlone, MissingSender_MessageIsRemoved) {
 
 // An append of unknown end may have sent message 1: message 2, which is known, must wait for it.
 TEST_F(OutboxAlone, AppendOfUnknownEnd_IsNotOvertaken) {
-    store({post(1), post(2)});
+    store({row_to(1), row_to(2)});
     outbox.doubt();
-    outbox.add({post(2)});
+    outbox.add({row_to(2)});
     EXPECT_TRUE(sent.empty());
     outbox.scan();
     loop.run();
@@ -348,8 +348,8 @@ TEST_F(OutboxAlone, AppendOfUnknownEnd_IsNotOvertaken) {
 }
 
 TEST_F(OutboxAlone, Scan_MessageInProgress_IsNotSentAgain) {
-    store({post(1)});
-    outbox.add({post(1)});
+    store({row_to(1)});
+    outbox.add({row_to(1)});
     outbox.scan();
     loop.run();
     EXPECT_EQ(sent.size(), 1u);
@@ -362,7 +362,7 @@ protected:
 };
 
 TEST_F(OutboxInDoubt, AcceptedByAnAppendOfUnknownEnd_IsNotSentAgain) {
-    outbox.add({post(1), post(2)});
+    outbox.add({row_to(1), row_to(2)});
     take_up(1);
     answer(fail(Code::store_unavailable, "planted"));
     loop.advance(Duration(1'000));
@@ -371,7 +371,7 @@ TEST_F(OutboxInDoubt, AcceptedByAnAppendOfUnknownEnd_IsNotSentAgain) {
 }
 
 TEST_F(OutboxInDoubt, SentBackByAnAppendOfUnknownEnd_IsNotSentAgain) {
-    outbox.add({post(1), post(2)});
+    outbox.add({row_to(1), row_to(2)});
     answer(fail(Code::not_found, "gone"));
     take_up(1);
     answer(fail(Code::store_unavailable, "planted"));
@@ -381,11 +381,11 @@ TEST_F(OutboxInDoubt, SentBackByAnAppendOfUnknownEnd_IsNotSentAgain) {
 }
 
 TEST_F(OutboxInDoubt, AcceptedAfterTheScanRead_IsNotSentAgain) {
-    store({post(1)});
+    store({row_to(1)});
     journal.hold_reads = true;
     outbox.scan();
     loop.run();
-    outbox.add({post(1)});
+    outbox.add({row_to(1)});
     take_up(1);
     answer(Answer{});
     journal.release_reads();
@@ -394,7 +394,7 @@ TEST_F(OutboxInDoubt, AcceptedAfterTheScanRead_IsNotSentAgain) {
 }
 
 TEST_F(OutboxInDoubt, StoreUnavailable_MessageWaitsBeforeLaterOnes) {
-    outbox.add({post(1), post(2)});
+    outbox.add({row_to(1), row_to(2)});
     answer(fail(Code::store_unavailable, "planted"));
     journal.store = std::make_unique<SilentStore>(journal.disk);
     loop.advance(Duration(5'000));
