@@ -286,7 +286,7 @@ class Restored(Archive):
         self.assertIn('with --restore-deleted', done.stderr)
         self.assertIn('is not in the archive',
                       self.after_one().restores('ses_zzzzzz', status=1).stderr)
-        self.assertIn('needs to know what', run('archive', str(self.archive)).stderr)
+        self.assertIn('name what', run('archive', str(self.archive)).stderr)
 
     def after_one(self):
         self.completed()

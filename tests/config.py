@@ -101,7 +101,7 @@ class Check(Folder):
 
     def test_without_configuration_prints_the_defaults(self):
         output = self.dm('config', 'check').stdout
-        self.assertIn('There is no configuration', output)
+        self.assertIn('No configuration file was found', output)
         self.assertIn('127.0.0.1:3676', output)
         self.assertNotIn('in this folder', output)
 

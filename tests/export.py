@@ -367,7 +367,7 @@ class Bad(Whole):
         old = [self.lines[0].replace('"format":2', '"format":1')]
         self.refused(old, 'make it without --events', status=2, stored=0)
         done = self.imports(file='-', status=2, stdin='{"type":"other"}\n')
-        self.assertIn('this is no export', done.stderr)
+        self.assertIn('not an export', done.stderr)
 
     def test_empty_standard_input_is_named(self):
         for target in (None, ('--data', str(self.server.directory))):

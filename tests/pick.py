@@ -217,7 +217,7 @@ class Pick(Cli):
         self.assertEqual(terminal.ended(), DONE)
         done = run('artifact', *self.where())
         self.assertEqual(done.returncode, USAGE, done)
-        self.assertIn('which artifact?', done.stderr)
+        self.assertIn('name an artifact:', done.stderr)
         empty = self.server.create('hello')['id']
         self.server.at_rest(empty)
         terminal = Terminal('artifact', *self.where())
@@ -240,28 +240,28 @@ class Pick(Cli):
 
     def test_without_a_terminal_it_says_what_to_pass(self):
         for command, what in (
-            ('approve', 'which call?'),
-            ('deny', 'which call?'),
-            ('claim', 'which call?'),
-            ('cancel', 'which call?'),
-            ('show', 'which session?'),
-            ('tail', 'which session?'),
-            ('timeline', 'which session?'),
-            ('explain', 'which session?'),
-            ('resume', 'which session?'),
-            ('retry', 'which session?'),
-            ('end', 'which session?'),
-            ('attach', 'which session?'),
-            ('delete --yes', 'which session?'),
-            ('fork', 'which session?'),
-            ('move --to web2', 'which session?'),
-            ('inbox', 'which session?'),
-            ('reassign --to bob', 'which call?'),
-            ('result --json-value 7', 'which call?'),
-            ('error --file /dev/null', 'which call?'),
-            ('progress --json-value 7', 'which call?'),
-            ('answer --json-value 7', 'which call?'),
-            ('redact --title', 'which session?'),
+            ('approve', 'name a call:'),
+            ('deny', 'name a call:'),
+            ('claim', 'name a call:'),
+            ('cancel', 'name a call:'),
+            ('show', 'name a session:'),
+            ('tail', 'name a session:'),
+            ('timeline', 'name a session:'),
+            ('explain', 'name a session:'),
+            ('resume', 'name a session:'),
+            ('retry', 'name a session:'),
+            ('end', 'name a session:'),
+            ('attach', 'name a session:'),
+            ('delete --yes', 'name a session:'),
+            ('fork', 'name a session:'),
+            ('move --to web2', 'name a session:'),
+            ('inbox', 'name a session:'),
+            ('reassign --to bob', 'name a call:'),
+            ('result --json-value 7', 'name a call:'),
+            ('error --file /dev/null', 'name a call:'),
+            ('progress --json-value 7', 'name a call:'),
+            ('answer --json-value 7', 'name a call:'),
+            ('redact --title', 'name a session:'),
         ):
             done = run(*command.split(), *self.where())
             self.assertEqual(done.returncode, USAGE, done)

@@ -29,7 +29,7 @@ WRONG = {
     'a character has no JSON form': 'struct In { char a; };',
     'a string_view owns nothing': 'struct In { std::string_view a; };',
     'std::vector<bool> holds no bools': 'struct In { std::vector<bool> a; };',
-    'an optional of something that may itself be null':
+    'an optional of a type that may be null makes null ambiguous':
         'struct In { std::optional<std::optional<int>> a; };',
     'a struct with a base class': 'struct Base { int b; }; struct In : Base { int a; };',
     'a struct that holds itself': 'struct In { std::vector<In> more; };',
@@ -59,9 +59,9 @@ WRONG = {
 WRONG_FUNCTIONS = {
     "a tool's function names its types": '[](auto const&) {}',
     'can be called when it is const': '[n = 0](In const&) mutable { ++n; }',
-    'a function that returns NeedInput says so':
+    'declare that the function returns NeedInput':
         '[](In const&) -> dormouse::Outcome<int> { return dormouse::NeedInput{1, "Which?"}; }',
-    'a function that returns Pending says so':
+    'declare that the function returns Pending':
         '[](In const&) -> dormouse::Outcome<int, dormouse::NeedInput> '
         '{ return dormouse::Pending{1}; }',
 }

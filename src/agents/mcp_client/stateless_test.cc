@@ -121,10 +121,10 @@ TEST_F(McpStateless, Input_ThatCannotBeGiven_FailsTheCall) {
     for (auto const& [answer, says] : std::vector<std::pair<std::string, std::string>>{
              {needs(R"("k":{"method":"sampling/createMessage","params":{}})"),
               "it asks for sampling/createMessage, which is not offered"},
-             {needs(""), "does not say which"},
+             {needs(""), "requests input, but names none"},
              {needs(R"("k":{"method":"elicitation/create","params":{}})"),
               "its question is invalid: message must not be empty"},
-             {R"({"resultType":"input_required"})", "does not say which"},
+             {R"({"resultType":"input_required"})", "requests input, but names none"},
          }) {
         auto const stop = call();
         processes.answer("tools/call", answer);

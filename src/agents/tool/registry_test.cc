@@ -102,7 +102,7 @@ TEST_F(RegistryTest, Copy_IsIndependent) {
 }
 
 TEST_F(RegistryTest, InvalidTools_AreRefusedWithReason) {
-    EXPECT_EQ(refused(nullptr), "bad_value: there is no tool");
+    EXPECT_EQ(refused(nullptr), "bad_value: the tool must not be empty");
     EXPECT_EQ(refused(tool("twice", [] {})), "conflict: there is a tool 'twice' already");
     EXPECT_EQ(refused(tool("", [] {})), "bad_value: a tool needs a name");
     EXPECT_EQ(refused(tool("a b", [] {})),
