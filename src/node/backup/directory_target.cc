@@ -1,5 +1,6 @@
 #include "backup/files.h"
 #include "backup/target.h"
+#include "base/text/text.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -7,6 +8,8 @@
 
 #include <cerrno>
 #include <set>
+#include <string>
+#include <unordered_set>
 #include <utility>
 
 namespace dormouse::backup {
@@ -24,10 +27,8 @@ public:
     DirectoryTarget(DirectoryTarget const&) = delete;
     DirectoryTarget& operator=(DirectoryTarget const&) = delete;
 
-    // A chunk that no manifest names may be of a backup that a crash ended: it is written again.
     [[nodiscard]] bool has(Sha256 const& chunk) const override {
-        if (written_.contains(chunk)) return true;
-        return known_.contains(chunk) && ::access((path_ / chunk_path(chunk)).c_str(), F_OK) == 0;
+        return known_.contains(chunk) || written_.contains(chunk);
     }
 
     [[nodiscard]] Result<void> put(Sha256 const& chunk, std::string_view stored) override {
@@ -51,7 +52,7 @@ public:
 private:
     std::filesystem::path const path_;
     io::Fd const lock_;
-    std::set<Sha256> const known_;  // of the former manifest
+    std::set<Sha256> const known_;  // stored before; the former manifest names them
     std::set<Sha256> written_;
     bool finished_ = false;
 };
@@ -65,6 +66,28 @@ Result<io::Fd> lock(std::filesystem::path const& path) {
     return fail(Code::wrong_state, "another backup or restore uses " + path.string());
 }
 
+// The names of the chunks that are stored. A folder that cannot be read has none; to write there
+// says why.
+std::unordered_set<std::string> stored_names(std::filesystem::path const& chunks) {
+    using Entries = std::filesystem::directory_iterator;
+    std::unordered_set<std::string> out;
+    std::error_code error;
+    for (Entries folder(chunks, error); !error && folder != Entries(); folder.increment(error)) {
+        std::string const start = folder->path().filename();
+        std::error_code failed;
+        for (Entries entry(folder->path(), failed); !failed && entry != Entries();
+             entry.increment(failed)) {
+            std::string name = entry->path().filename();
+            std::error_code ignored;
+            if (start.size() == 2 && name.starts_with(start) && entry->is_regular_file(ignored))
+                out.insert(std::move(name));
+        }
+    }
+    return out;
+}
+
+// The chunks that the former manifest names and that are still there. One that no manifest names
+// may be of a backup that a crash ended: it is written again.
 Result<std::set<Sha256>> known_chunks(std::filesystem::path const& path, Sealing const& sealing) {
     std::set<Sha256> out;
     auto const text = read_file(path / "manifest.json", manifest_bytes_max);
@@ -72,8 +95,10 @@ Result<std::set<Sha256>> known_chunks(std::filesystem::path const& path, Sealing
     if (!text) return std::unexpected(text.error());
     auto const manifest = read_manifest(*text, sealing);
     if (!manifest) return std::unexpected(manifest.error());
+    auto const stored = stored_names(path / "chunks");
     for (FileEntry const& file : manifest->files)
-        out.insert(file.chunks.begin(), file.chunks.end());
+        for (Sha256 const& chunk : file.chunks)
+            if (stored.contains(hex(chunk))) out.insert(chunk);
     return out;
 }
 
