@@ -56,6 +56,19 @@ char const* end_of_plain_run(char const* p, char const* end) {
     return p;
 }
 
+// Bytes that are compared at once, as signed numbers: those that are not ASCII are negative.
+constexpr std::ptrdiff_t sixteen = 16;
+using SixteenBytes [[gnu::vector_size(sixteen)]] = std::int8_t;
+
+bool are_sixteen_plain(char const* p) {
+    SixteenBytes bytes;
+    std::memcpy(&bytes, p, sizeof bytes);
+    SixteenBytes const not_plain = (bytes < 0x20) | (bytes == '"') | (bytes == '\\');
+    std::array<std::uint64_t, 2> halves;
+    std::memcpy(halves.data(), &not_plain, sizeof not_plain);
+    return (halves[0] | halves[1]) == 0;
+}
+
 void append_escaped(std::string& out, char c) {
     constexpr std::string_view hex_digits = "0123456789abcdef";
     switch (c) {
@@ -147,8 +160,12 @@ std::int64_t parse_exponent(std::string_view text) {
 }  // namespace
 
 bool is_plain(std::string_view text) {
-    char const* const end = text.data() + text.size();
-    return end_of_plain_run(text.data(), end) == end;
+    char const* p = text.data();
+    char const* const end = p + text.size();
+    if (text.size() < sixteen) return end_of_plain_run(p, end) == end;
+    bool plain = are_sixteen_plain(end - sixteen);  // may overlap those before
+    for (; plain && end - p > sixteen; p += sixteen) plain = are_sixteen_plain(p);
+    return plain;
 }
 
 void append_quoted(std::string& out, std::string_view text) {

@@ -1,4 +1,5 @@
 #include "json/json.h"
+#include "json/spell.h"
 
 #include <gtest/gtest.h>
 
@@ -61,6 +62,20 @@ TEST(Writer, Keys_AreEscaped) {
     Writer out;
     out.begin_object().member("a\"b", 1).member("\xff", 2).member("a long plain key", 3);
     EXPECT_EQ(out.end_object().take(), "{\"a\\\"b\":1,\"\uFFFD\":2,\"a long plain key\":3}");
+}
+
+TEST(IsPlain, AnyByteAtAnyPlace_IsWhatAppendQuotedEscapes) {
+    for (std::size_t size = 0; size < 40; ++size) {
+        EXPECT_TRUE(is_plain(std::string(size, 'x'))) << size;
+        for (std::size_t at = 0; at < size; ++at) {
+            for (int byte = 0; byte < 256; ++byte) {
+                std::string text(size, 'x');
+                text[at] = static_cast<char>(byte);
+                bool const plain = byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+                ASSERT_EQ(is_plain(text), plain) << size << " " << at << " " << byte;
+            }
+        }
+    }
 }
 
 TEST(Writer, AbsentView_IsWrittenAsNull) {

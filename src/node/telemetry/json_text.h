@@ -31,22 +31,19 @@ public:
     [[nodiscard]] std::string_view view() const { return {text_.data(), size()}; }
     [[nodiscard]] std::size_t capacity() const { return text_.size(); }
 
-    template <std::size_t size> JsonText& add(char const (&piece)[size]) {
-        reserve(size - 1);
-        std::memcpy(end_, piece, size - 1);
-        end_ += size - 1;
-        return *this;
-    }
-    JsonText& add_text(std::string_view piece) {
-        reserve(piece.size());
-        if (!piece.empty()) std::memcpy(end_, piece.data(), piece.size());
-        end_ += piece.size();
+    // Literals and texts, as they are.
+    template <class... Pieces>
+    [[gnu::always_inline]] inline JsonText& add(Pieces const&... pieces) {
+        reserve((size_of(pieces) + ...));
+        char* to =
+            end_;  // a member could be overwritten by what is copied, for all the compiler knows
+        ((to = put(to, pieces)), ...);
+        end_ = to;
         return *this;
     }
     // Between quotes, escaped where that is necessary.
     JsonText& add_string(std::string_view text) {
-        if (!json::is_plain(text)) return add_text(quoted(text));
-        return add("\"").add_text(text).add("\"");
+        return json::is_plain(text) ? add("\"", text, "\"") : add(quoted(text));
     }
     JsonText& add_number(std::int64_t number) {
         reserve(digits_max);
@@ -54,12 +51,13 @@ public:
         return *this;
     }
     template <std::size_t size> JsonText& add_hex(std::array<std::uint8_t, size> const& bytes) {
-        constexpr std::string_view digits = "0123456789abcdef";
         reserve(2 * size);
+        char* to = end_;
         for (std::uint8_t const byte : bytes) {
-            *end_++ = digits[byte >> 4U];
-            *end_++ = digits[byte & 0xFU];
+            std::memcpy(to, hex_digits[byte].data(), 2);
+            to += 2;
         }
+        end_ = to;
         return *this;
     }
     // REQUIRES: something was added.
@@ -67,10 +65,32 @@ public:
     void remove_last() { --end_; }
 
 private:
+    using Digits = std::array<std::array<char, 2>, 256>;
+
+    static constexpr Digits hex_digits = [] {
+        constexpr std::string_view digits = "0123456789abcdef";
+        Digits out{};
+        for (std::size_t byte = 0; byte < out.size(); ++byte)
+            out[byte] = {digits[byte >> 4U], digits[byte & 0xFU]};
+        return out;
+    }();
     static constexpr std::size_t digits_max = 24;  // the longest is -9223372036854775808
 
     [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(end_ - text_.data()); }
-    void reserve(std::size_t more) {
+    template <std::size_t size> static std::size_t size_of(char const (&)[size]) {
+        return size - 1;
+    }
+    static std::size_t size_of(std::string_view text) { return text.size(); }
+    template <std::size_t size>
+    [[gnu::always_inline]] static inline char* put(char* to, char const (&piece)[size]) {
+        std::memcpy(to, piece, size - 1);
+        return to + (size - 1);
+    }
+    [[gnu::always_inline]] static inline char* put(char* to, std::string_view text) {
+        if (!text.empty()) std::memcpy(to, text.data(), text.size());
+        return to + text.size();
+    }
+    [[gnu::always_inline]] inline void reserve(std::size_t more) {
         if (static_cast<std::size_t>(limit_ - end_) < more) [[unlikely]]
             grow(more);
     }

@@ -13,17 +13,22 @@ namespace dormouse::telemetry {
 
 namespace {
 
-struct ValueAppender {
+struct AttributeAppender {
     JsonText& out;
+    std::string_view key;
 
     void operator()(std::string_view text) const {
-        out.add(R"(","value":{"stringValue":)").add_string(text).add("}}");
+        if (json::is_plain(text)) [[likely]] {
+            out.add(R"({"key":")", key, R"(","value":{"stringValue":")", text, R"("}})");
+        } else {
+            out.add(R"({"key":")", key, R"(","value":{"stringValue":)").add_string(text).add("}}");
+        }
     }
     void operator()(std::int64_t number) const {
-        out.add(R"(","value":{"intValue":")").add_number(number).add(R"("}})");
+        out.add(R"({"key":")", key, R"(","value":{"intValue":")").add_number(number).add(R"("}})");
     }
     void operator()(std::span<std::string_view const> texts) const {
-        out.add(R"(","value":{"arrayValue":{"values":[)");
+        out.add(R"({"key":")", key, R"(","value":{"arrayValue":{"values":[)");
         for (std::string_view const& text : texts) {
             if (&text != texts.data()) out.add(",");
             out.add(R"({"stringValue":)").add_string(text).add("}");
@@ -33,8 +38,7 @@ struct ValueAppender {
 };
 
 void append_attribute(JsonText& out, Attribute const& attribute) {
-    out.add(R"({"key":")").add_text(attribute.key);
-    std::visit(ValueAppender{out}, attribute.value);
+    std::visit(AttributeAppender{out, attribute.key}, attribute.value);
 }
 
 void append_attributes(JsonText& out, Span const& span) {
@@ -68,7 +72,7 @@ void append_name(JsonText& out, Span const& span) {
     if (span.object.empty()) {
         out.add_string(span.operation);
     } else if (json::is_plain(span.operation) && json::is_plain(span.object)) {
-        out.add("\"").add_text(span.operation).add(" ").add_text(span.object).add("\"");
+        out.add("\"", span.operation, " ", span.object, "\"");
     } else {
         out.add_string(std::string(span.operation).append(" ").append(span.object));
     }
@@ -95,8 +99,8 @@ void append_span(JsonText& out, Span const& span) {
     if (span.parent != SpanId{}) out.add(R"(,"parentSpanId":")").add_hex(span.parent).add("\"");
     append_name(out, span);
     out.add(R"(,"kind":)").add_number(static_cast<int>(span.kind));
-    out.add(R"(,"startTimeUnixNano":")").add_number(to_ms(span.start)).add("000000\"");
-    out.add(R"(,"endTimeUnixNano":")").add_number(to_ms(std::max(span.start, span.end)));
+    out.add(R"(,"startTimeUnixNano":")").add_number(to_ms(span.start));
+    out.add(R"(000000","endTimeUnixNano":")").add_number(to_ms(std::max(span.start, span.end)));
     out.add("000000\"");
     append_attributes(out, span);
     if (!span.links.empty()) append_links(out, span.links);
