@@ -2,6 +2,7 @@
 """Calls that clients make (POST /api/pending): every outcome, votes, deadlines, reminders,
 idempotency over a SIGKILL, signed webhooks, rights, limits."""
 import contextlib
+import hashlib
 import http.client
 import json
 import threading
@@ -405,6 +406,26 @@ class Webhooks(Asked):
         cancelled = self.ask(webhookURL=self.receiver.url + '/b')
         self.assertStatus(self.server.delete(f'/api/pending/{cancelled["pendingID"]}'), 200)
         self.assertEqual(json.loads(self.receiver.wait(2)[1]['body'])['status'], 'cancelled')
+
+    def test_expiry_has_the_words_of_the_api(self):
+        url, soon = self.receiver.url, 60_000
+        texts = {
+            self.ask(webhookURL=url, withinMs=soon)['pendingID']: 'nobody answered in time',
+            self.ask(webhookURL=url, withinMs=soon, onDeadline='deny')['pendingID']:
+                'denied: nobody answered in time',
+            self.ask(webhookURL=url, withinMs=soon, kind='result')['pendingID']:
+                'Tool execution timed out',
+        }
+        self.server.advance(61)
+        for got in self.receiver.wait(3):
+            body = json.loads(got['body'])
+            text = texts.pop(body['pendingID'])
+            self.assertEqual((body['status'], body['error']), ('expired', text))
+            shown = self.call({'pendingID': body['pendingID']})
+            self.assertEqual(shown['error'], text)
+            canonical = json.dumps({'error': text}, separators=(',', ':')).encode()
+            digest = 'sha256:' + hashlib.sha256(canonical).hexdigest()
+            self.assertEqual({body['receipt']['digest'], shown['receipt']['digest']}, {digest})
 
 
 class Rights(Asked):

@@ -29,6 +29,8 @@ constexpr std::array<Line, 4> headlines{
 
 std::string headline(Notification const& it) {
     if (!it.outcome.empty()) return it.outcome;
+    bool const job = it.reason == "tool_result" || it.reason == "handoff";
+    if (it.event == "expired" && job) return "Tool execution timed out";
     auto const* const known = std::ranges::find(headlines, it.event, &Line::event);
     if (known != headlines.end()) return std::string(known->headline);
     return it.reason == "approval" ? "Approval wanted" : "Waiting";

@@ -5,6 +5,7 @@
 #include "base/text/iso_time.h"
 #include "base/text/text.h"
 #include "json/json.h"
+#include "session/expiry.h"
 #include "webhook/kinds/kinds.h"
 #include "webhook/notification.h"
 
@@ -54,8 +55,10 @@ void write_decision(json::Writer& out, Submission const& what) {
     out.member("content", what.content).end_object();
 }
 
-void write_outcome(json::Writer& out, Event::Body const& body) {
-    if (std::get_if<Expired>(&body)) return (void)out.member("error", "Tool execution timed out");
+// `asked`: what the call waited for.
+void write_outcome(json::Writer& out, Event::Body const& body, PauseReason asked) {
+    if (auto const* const e = std::get_if<Expired>(&body))
+        return (void)out.member("error", std::string(expiry_text(asked, e->reason)));
     auto const* const settled = std::get_if<Submitted>(&body);
     if (auto const* const e = std::get_if<Cancelled>(&body); e && !e->reason.empty())
         return (void)out.member("error", "cancelled: " + e->reason);
@@ -67,10 +70,10 @@ void write_outcome(json::Writer& out, Event::Body const& body) {
     }
 }
 
-std::string outcome_body(Receipt const& receipt, Event::Body const& body) {
+std::string outcome_body(Receipt const& receipt, Event::Body const& body, PauseReason asked) {
     json::Writer out;
     out.begin_object().member("pendingID", receipt.pending.text());
-    write_outcome(out, body);
+    write_outcome(out, body, asked);
     out.member("status", text(receipt.status));
     out.member("sessionID", receipt.pending.session.text());
     write_receipt(out, receipt);
@@ -100,9 +103,18 @@ std::string agent_target(std::string const& agent, std::string const& node) {
 
 std::string who(Actor const& by) { return by.name.empty() ? std::string(text(by.type)) : by.name; }
 
-// "Approved by bob", of the event that settled a call.
-std::string outcome_of(Event::Body const& body, Receipt const& receipt) {
+// What a call waited for; nullptr: its change is unknown.
+PauseReason reason_of(PendingChange const* change) {
+    PauseReason const unsaid = PauseReason::tool_result;
+    return change ? change->reason.value_or(unsaid) : unsaid;
+}
+
+// "Approved by bob", of the event that settled a call. `asked`: what the call waited for.
+std::string outcome_of(Event::Body const& body, Receipt const& receipt, PauseReason asked) {
     auto const* const settled = std::get_if<Submitted>(&body);
+    if (auto const* const e = std::get_if<Expired>(&body))
+        return "Expired: " + std::string(expiry_text(asked, e->reason));
+    // A question about a call in doubt ends with the call.
     if (receipt.kind == SubmissionKind::expiry) return "Expired: nobody answered in time";
     std::string word = "Answered";
     if (receipt.kind == SubmissionKind::cancel) word = "Cancelled";
@@ -171,8 +183,8 @@ private:
         auto const receipt = receipt_of(body);
         PendingChange const* const change = receipt ? change_of(receipt->pending) : nullptr;
         if (!change || change->webhook_url.empty()) return;
-        put(change->webhook_url,
-            {Letter::Kind::call, receipt->pending, change->tool, outcome_body(*receipt, body)});
+        put(change->webhook_url, {Letter::Kind::call, receipt->pending, change->tool,
+                                  outcome_body(*receipt, body, reason_of(change))});
     }
     [[nodiscard]] PendingChange const* change_of(PendingId const& pending) const {
         for (PendingChange const& change : changes_) {
@@ -203,7 +215,10 @@ private:
         if (asks) put_notice(notice, *it);
         if (!ends) return;
         // A second row changes the messages that were sent while the call waited.
-        it->outcome = outcome_of(record_->event.body, *receipt_of(record_->event.body));
+        Event::Body const& body = record_->event.body;
+        auto const receipt = receipt_of(body);
+        PendingChange const* const change = change_of(receipt->pending);
+        it->outcome = outcome_of(body, *receipt, reason_of(change));
         put_notice(notice, *it);
     }
     void put_notice(Notice const& notice, Notification const& it) {

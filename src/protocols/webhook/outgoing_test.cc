@@ -127,6 +127,48 @@ TEST_F(OutgoingTest, Outcome_NoWebhookUrl_SendsNothing) {
     EXPECT_TRUE(outbox_of({}, state, std::vector{submitted(4)}, {settled}).empty());
 }
 
+// The model, the API and `explain` have the same words.
+TEST_F(OutgoingTest, Expired_SaysWhatTheCallWaitedFor) {
+    struct Row {
+        PauseReason asked;
+        session::ErrorReason reason;
+        std::string error;
+    };
+    for (Row const& row :
+         {Row{PauseReason::approval, session::ErrorReason::expired, "nobody answered in time"},
+          Row{PauseReason::approval, session::ErrorReason::denied,
+              "denied: nobody answered in time"},
+          Row{PauseReason::user_input, session::ErrorReason::expired, "nobody answered in time"},
+          Row{PauseReason::tool_result, session::ErrorReason::expired, "Tool execution timed out"},
+          Row{PauseReason::tool_result, session::ErrorReason::unknown, "outcome unknown"}}) {
+        PendingChange settled;
+        settled.pending = pending;
+        settled.settled = 4;
+        settled.webhook_url = "https://hook.example.org/";
+        settled.reason = row.asked;
+        session::Expired body;
+        body.receipt.pending = pending;
+        body.receipt.kind = session::SubmissionKind::expiry;
+        body.reason = row.reason;
+        Outgoing outgoing;
+        outgoing.notices = {notice(NotifyKind::slack_bot)};
+        outgoing.notices[0].reasons = {row.asked};
+        auto const rows = outbox_of(outgoing, state, std::vector{event(4, body)}, {settled});
+        ASSERT_EQ(rows.size(), 2U) << row.error;
+        EXPECT_TRUE(letter_of(rows[0]).contains("\"error\":\"" + row.error + "\"")) << row.error;
+        EXPECT_EQ(read_notification(letter_of(rows[1])).value().outcome, "Expired: " + row.error);
+    }
+}
+
+TEST_F(OutgoingTest, NoticeOfExpiry_OfAJob_NamesNoPerson) {
+    Notification it;
+    it.event = "expired";
+    it.reason = "tool_result";
+    EXPECT_EQ(headline(it), "Tool execution timed out");
+    it.reason = "approval";
+    EXPECT_EQ(headline(it), "Nobody answered in time");
+}
+
 PushReceiver of(std::string person) {
     return {.device = "dev_" + person, .person = std::move(person), .roles = {"role:answer"}};
 }

@@ -1,6 +1,7 @@
 #include "session/decide/task.h"
 
 #include "session/decide/values.h"
+#include "session/expiry.h"
 #include "session/fold/fold.h"
 #include "session/limits.h"
 #include "session/submission.h"
@@ -52,8 +53,9 @@ void expire(Decider& d, CallNo no) {
     Pause const pause = *call.pause;
     ErrorReason reason = policy == OnDeadline::deny ? ErrorReason::denied : ErrorReason::expired;
     if (call.in_doubt) reason = ErrorReason::unknown;
+    std::string const text(expiry_text(pause.terms.reason, reason));
     d.emit(Expired{by_runtime(d, call, SubmissionKind::expiry, CallStatus::expired,
-                              submitted_error("Tool execution timed out").digest),
+                              submitted_error(text).digest),
                    reason});
     if (own) clear_one(d, task, "Its call has expired.");
     if (budget) expire_budget(d, *budget, pause);

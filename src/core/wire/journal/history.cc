@@ -1,6 +1,7 @@
 #include "wire/journal/history.h"
 
 #include "json/json.h"
+#include "session/expiry.h"
 #include "wire/mail_json.h"
 
 #include <algorithm>
@@ -53,15 +54,6 @@ Json joined_members(Json const& before, Json const& more) {
         });
     }
     return out.end_object().json();
-}
-
-// What the model gets for a call that expired. Of a call that waited for people it does not say
-// that a tool ran.
-std::string_view expiry_text(PauseReason asked, ErrorReason reason) {
-    if (reason == ErrorReason::unknown) return "outcome unknown";
-    if (reason == ErrorReason::denied) return "denied: nobody answered in time";
-    bool const people = asked != PauseReason::tool_result && asked != PauseReason::handoff;
-    return people ? "nobody answered in time" : "Tool execution timed out";
 }
 
 }  // namespace
