@@ -116,6 +116,14 @@ class Conflicts(Contract):
         self.assertTrue(problem['errors'])
         self.assertEqual(self.server.open_calls(session['id']), [call])
 
+    def test_wrong_kind_of_session_is_422_and_names_no_outcome(self):
+        asked = self.server.post('/api/pending', {'question': 'Q?'}).json
+        path = f'/api/sessions/{asked["sessionID"]}/prompt'
+        problem = self.assertProblem(self.server.post(path, {'text': 'x'}), 422, 'wrong_kind')
+        self.assertIn('This session has no agent', problem['detail'])
+        self.assertEqual(problem['title'],
+                         'The call, session or agent is of a kind that does not allow this')
+
     def test_wrong_kind_of_outcome_is_422_and_call_still_waits(self):
         session, call = self.waiting('approve X')
         for answer in (self.server.result(call['id'], 1), self.server.error(call['id'], 'x')):

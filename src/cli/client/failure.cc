@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 namespace dormouse::cli {
@@ -86,6 +87,13 @@ std::string remedy_of_agent(std::string_view detail) {
     return "See them: dormouse agents.";
 }
 
+// Returns true for the path of a request that settles a call.
+bool is_outcome(std::string_view instance) {
+    constexpr std::string_view paths[] = {"/async-tool/result", "/async-tool/results",
+                                          "/async-tool/error", "/async-tool/decision"};
+    return std::ranges::find(paths, instance) != std::end(paths);
+}
+
 std::string remedy_of(json::View problem) {
     auto const code = problem["code"].string_or("");
     if (code == "wrong_state") return std::string(remedy_of_state(problem));
@@ -97,6 +105,7 @@ std::string remedy_of(json::View problem) {
     if (code == "not_found") return std::string(remedy_of_place(instance));
     if (code == "wrong_kind" && instance.ends_with("/attach"))
         return "Only opencode has a screen of its own. Follow this session: dormouse tail SESSION.";
+    if (code == "wrong_kind" && !is_outcome(instance)) return {};  // its detail says all
     // Only a prompt can be queued.
     if (code == "session_busy" && !instance.ends_with("/prompt"))
         return "Wait until its turn has ended (dormouse tail SESSION), or cancel it: dormouse "

@@ -44,6 +44,16 @@ TEST(Failure, ExitStatuses_AreTheDocumentedOnes) {
 }
 
 TEST(Failure, UnknownCode_ExitFollowsHttpStatus) {
+TEST(Failure, WrongKind_OnlyAnOutcomeGetsTheAdviceForCalls) {
+    auto const at = [](std::string const& path) {
+        return text(
+            failure_of_reply(422, problem("wrong_kind", 422, R"(,"instance":")" + path + "\"")));
+    };
+    EXPECT_TRUE(at("/async-tool/result").contains("Approvals take approve or deny"));
+    EXPECT_FALSE(at("/async-tool/pending/pnd_1/reassign").contains("Approvals take"));
+    EXPECT_FALSE(at("/api/sessions/ses_1").contains("Approvals take"));
+}
+
     EXPECT_EQ(failure_of_reply(404, problem("from_a_later_release", 404)).exit, status::not_found);
     EXPECT_EQ(failure_of_reply(503, problem("from_a_later_release", 503)).exit, status::refused);
     EXPECT_EQ(failure_of_reply(418, problem("from_a_later_release", 418)).exit, status::failed);

@@ -86,7 +86,7 @@ constexpr std::array table{
     CodeInfo{Code::invalid_arguments, "invalid_arguments", Next::fix, 422, 2,
              "The arguments do not satisfy the tool's schema"},
     CodeInfo{Code::wrong_kind, "wrong_kind", Next::fix, 422, 2,
-             "The call waits for another kind of outcome"},
+             "The call, session or agent is of a kind that does not allow this"},
     CodeInfo{Code::wrong_tool, "wrong_tool", Next::fix, 422, 2,
              "The call belongs to a tool that this sender does not serve"},
     CodeInfo{
