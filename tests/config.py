@@ -338,7 +338,7 @@ class Serve(Started):
         taken = self.server('').port
         path = self.write(f'[server]\nlisten = "127.0.0.1:{taken}"\n', 'taken.toml')
         data = self.folder / 'data'
-        ended = self.dm('serve', '--config', path, '--data', data, exits=2)
+        ended = self.dm('serve', '--config', path, '--data', data, exits=4)
         self.assertIn(f'127.0.0.1:{taken}', ended.stderr)
 
     def test_listening_beyond_loopback_needs_a_flag(self):

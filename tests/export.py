@@ -363,7 +363,7 @@ class Bad(Whole):
 
     def test_other_files_and_formats(self):
         newer = [self.lines[0].replace('"format":2', '"format":3'), *self.lines[1:]]
-        self.refused(newer, 'newer than this release reads (2)', status=1, stored=0)
+        self.refused(newer, 'newer than this release reads (2)', status=9, stored=0)
         old = [self.lines[0].replace('"format":2', '"format":1')]
         self.refused(old, 'make it without --events', status=2, stored=0)
         done = self.imports(file='-', status=2, stdin='{"type":"other"}\n')

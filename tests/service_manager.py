@@ -4,13 +4,14 @@ CREDENTIALS_DIRECTORY. systemd itself is not needed."""
 import http.client
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
 import tempfile
 import unittest
 
-from dormouse import BINARY, READY_LIMIT_S, STOP_LIMIT_S, environment, main
+from dormouse import BINARY, READY_LIMIT_S, ROOT, STOP_LIMIT_S, environment, main
 
 
 class UnderAServiceManager(unittest.TestCase):
@@ -76,8 +77,20 @@ class UnderAServiceManager(unittest.TestCase):
     def test_socket_beyond_loopback_needs_tls_or_a_proxy(self):
         listener = socket.create_server(('0.0.0.0', 0))
         self.addCleanup(listener.close)
-        _, output = self.start(listener).communicate(timeout=READY_LIMIT_S)
+        server = self.start(listener)
+        _, output = server.communicate(timeout=READY_LIMIT_S)
         self.assertIn('--insecure', output)
+        self.assertEqual(server.returncode, 6, output)
+
+    def test_units_restart_only_after_what_a_restart_can_repair(self):
+        table = (ROOT / 'docs/reference/cli.md').read_text().split('## Exit status')[1]
+        documented = {int(one) for one in re.findall(r'(?m)^\| (\d+) \|', table)}
+        for unit in ('dormouse.service', 'dormouse@.service'):
+            text = (ROOT / 'packaging/systemd' / unit).read_text()
+            (prevents,) = re.findall(r'(?m)^RestartPreventExitStatus=(.*)$', text)
+            # A mistake in the configuration, not allowed, data of a newer release.
+            self.assertEqual(prevents.split(), ['2', '6', '9'], unit)
+            self.assertLessEqual({int(one) for one in prevents.split()}, documented)
 
 
 if __name__ == '__main__':

@@ -51,11 +51,13 @@ class Database(unittest.TestCase):
             f"SELECT count(*) FROM pg_namespace WHERE nspname = '{schema or self.schema}'"
         ) == [['1']]
 
-    def refusal(self, store, *arguments, env=None):
+    def refusal(self, store, *arguments, env=None, exits=None):
         """Starts a server that must refuse; returns what it says."""
         ended = run('serve', '--data', self.folder / 'data', '--no-config', '--listen',
                     '127.0.0.1:0', '--store', store, *arguments, env=environment(**(env or {})))
         self.assertNotEqual(ended.returncode, 0, ended.stdout)
+        if exits is not None:
+            self.assertEqual(ended.returncode, exits, ended)
         self.assertNotIn('ready', ended.stdout)
         return ended.stderr
 
@@ -176,7 +178,7 @@ class Refused(Database):
     def test_schema_of_a_newer_release(self):
         self.server().finish()
         self.sql("UPDATE meta SET value = 99 WHERE name IN ('format', 'write_version')")
-        output = self.refusal(self.url(), '--relaxed')
+        output = self.refusal(self.url(), '--relaxed', exits=9)
         self.assertIn('is written in format 99', output)
         self.assertIn('use the release of the servers that work on it', output)
         self.assertEqual(self.sql("SELECT value FROM meta WHERE name = 'format'"), [['99']])

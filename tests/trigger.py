@@ -334,10 +334,10 @@ class Mistakes(Sources):
         self.assertIn('no configuration was found here: name that of the server with --config FILE',
                       done.stderr)
 
-    def test_port_in_use_is_a_wrong_choice_as_for_serve(self):
+    def test_port_in_use_is_a_conflict_as_for_serve(self):
         with socket.create_server(('127.0.0.1', 0)) as taken:
             port = str(taken.getsockname()[1])
-            output = self.command('listen', 'ci', '--port', port, exits=USAGE).stderr
+            output = self.command('listen', 'ci', '--port', port, exits=CONFLICT).stderr
         self.assertIn('another program uses this port', output)
 
     def test_source_is_checked_before_it_listens(self):

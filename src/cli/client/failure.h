@@ -21,6 +21,7 @@ inline constexpr int gone = 5;  // expired or cancelled
 inline constexpr int not_allowed = 6;
 inline constexpr int unreachable = 7;
 inline constexpr int refused = 8;  // temporarily unavailable
+inline constexpr int newer = 9;    // the data was written by a newer release
 inline constexpr int sleeps = 10;
 inline constexpr int denied = 11;     // ask
 inline constexpr int expired = 12;    // ask

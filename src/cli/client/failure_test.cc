@@ -37,13 +37,13 @@ TEST(Failure, ExitStatuses_AreTheDocumentedOnes) {
         {"store_unavailable", status::refused},
         {"draining", status::refused},
         {"internal", status::failed},
+        {"newer_format", status::newer},
     };
     for (auto const& [code, exit] : documented) {
         EXPECT_EQ(failure_of_reply(500, problem(code, 500)).exit, exit) << code;
     }
 }
 
-TEST(Failure, UnknownCode_ExitFollowsHttpStatus) {
 TEST(Failure, WrongKind_OnlyAnOutcomeGetsTheAdviceForCalls) {
     auto const at = [](std::string const& path) {
         return text(
@@ -54,6 +54,7 @@ TEST(Failure, WrongKind_OnlyAnOutcomeGetsTheAdviceForCalls) {
     EXPECT_FALSE(at("/api/sessions/ses_1").contains("Approvals take"));
 }
 
+TEST(Failure, UnknownCode_ExitFollowsHttpStatus) {
     EXPECT_EQ(failure_of_reply(404, problem("from_a_later_release", 404)).exit, status::not_found);
     EXPECT_EQ(failure_of_reply(503, problem("from_a_later_release", 503)).exit, status::refused);
     EXPECT_EQ(failure_of_reply(418, problem("from_a_later_release", 418)).exit, status::failed);

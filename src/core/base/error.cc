@@ -12,7 +12,7 @@ namespace {
 // succeed later, `stop` if the answer is final. A completed session answers wrong_state; a problem
 // may then say `reopen` if that helps.
 // Exit status: 1 failed, 2 the request was wrong, 3 not found, 4 conflict, 5 expired or cancelled,
-// 6 not allowed, 8 refused for now.
+// 6 not allowed, 8 refused for now, 9 written by a newer release.
 constexpr std::array table{
     CodeInfo{Code::bad_json, "bad_json", Next::fix, 400, 2, "The text is not a JSON value"},
     CodeInfo{Code::unknown_field, "unknown_field", Next::fix, 400, 2,
@@ -115,7 +115,7 @@ constexpr std::array table{
     CodeInfo{Code::agent_unavailable, "agent_unavailable", Next::retry, 503, 8,
              "The agent cannot be reached now"},
     CodeInfo{Code::overloaded, "overloaded", Next::retry, 503, 8, "The server is overloaded"},
-    CodeInfo{Code::newer_format, "newer_format", Next::stop, 503, 1,
+    CodeInfo{Code::newer_format, "newer_format", Next::stop, 503, 9,
              "The data was written by a newer version"},
 };
 

@@ -56,16 +56,18 @@ std::string shown(Tcp::endpoint const& endpoint) {
     return endpoint.address().is_v6() ? "[" + address + "]:" + port : address + ":" + port;
 }
 
-std::string why_not(Tcp::endpoint const& endpoint, error_code const& code) {
+// bad_value: no later attempt succeeds. A port may become free, and an address may come later.
+Error why_not(Tcp::endpoint const& endpoint, error_code const& code) {
     auto const where = "cannot listen on " + shown(endpoint) + ": ";
-    if (code == boost::asio::error::address_in_use) {
-        return where + "another program uses this port; stop it, or choose another port";
-    }
-    if (code == boost::asio::error::access_denied) {
-        return where + "the system does not allow this port; choose one above 1023";
-    }
-    if (code.value() == EADDRNOTAVAIL) return where + "this machine has no such address";
-    return where + code.message();
+    if (code == boost::asio::error::address_in_use)
+        return {Code::wrong_state,
+                where + "another program uses this port; stop it, or choose another port"};
+    if (code == boost::asio::error::access_denied)
+        return {Code::bad_value,
+                where + "the system does not allow this port; choose one above 1023"};
+    if (code.value() == EADDRNOTAVAIL)
+        return {Code::internal, where + "this machine has no such address"};
+    return {Code::internal, where + code.message()};
 }
 
 bool out_of_files(error_code const& code) {
@@ -123,7 +125,7 @@ Result<std::uint16_t> HttpServer::Impl::listen(int listener) {
     if (auto const code = open(endpoint, listener)) {
         error_code ignored;
         acceptor.close(ignored);
-        return fail(Code::bad_value, why_not(endpoint, code));
+        return std::unexpected(why_not(endpoint, code));
     }
     limit = connection_limit(hub->options);
     keep_spare();

@@ -50,8 +50,8 @@ Grammar::Grammar(std::string const& version) {
     app_.footer(
         "\nExit status: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 expired or "
         "cancelled,\n"
-        "6 not allowed, 7 server not reachable, 8 refused for now, 10 sleeps, 130 interrupted;\n"
-        "of ask: 11 denied, 12 expired, 13 cancelled.\n\n"
+        "6 not allowed, 7 server not reachable, 8 refused for now, 9 data of a newer release,\n"
+        "10 sleeps, 130 interrupted; of ask: 11 denied, 12 expired, 13 cancelled.\n\n"
         "Example:\n  dormouse serve &\n  dormouse prompt 'deploy A'\n  dormouse result pnd_… live");
     add_programs();
     add_trials();
