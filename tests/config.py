@@ -49,7 +49,7 @@ class Init(Folder):
 
     def test_init_never_overwrites(self):
         path = self.write('# mine\n')
-        refused = self.dm('config', 'init', path, exits=2)
+        refused = self.dm('config', 'init', path, exits=4)  # as `init`
         self.assertIn('already exists', refused.stderr)
         self.assertEqual(path.read_text(), '# mine\n')
 

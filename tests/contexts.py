@@ -228,7 +228,7 @@ class Forms(Cli):
             ((*serve, '--listen', 'nowhere'), 'bad_value'),
             ((*serve, '--store', 'postgres://127.0.0.1:1/x'), 'store_unavailable'),
             (('serve', '--no-config', *used), 'wrong_state'),
-            (('config', 'init', str(wrong)), 'bad_value'),
+            (('config', 'init', str(wrong)), 'conflict'),
             (('config', 'init', '/proc/none/x'), 'internal'),
         ):
             with self.subTest(words=words):

@@ -44,7 +44,7 @@ int write_example(cli::ConfigOptions const& options) {
     error = cli::write_new_file(path, text, example_mode);
     if (error == std::errc::file_exists)
         return complain({"config", options.json},
-                        {Code::bad_value,
+                        {Code::conflict,
                          path + " already exists; choose another file, or - to print the example"});
     if (error) return not_written(options, path, error);
     std::printf("%s written; every line of it is a comment.\n", path.c_str());
