@@ -14,6 +14,7 @@ from cli import (
     USAGE,
 )
 from dormouse import BINARY, environment, main, run, wait_for
+from wrong_clock import clock_set_to
 
 
 class Reading(Cli):
@@ -32,6 +33,18 @@ class Reading(Cli):
         self.dm('pending', '--status', 'nonsense', exits=USAGE)
         self.dm('sessions', '--limit', '0', exits=USAGE)
         self.assertNotIn(one, self.dm('sessions', '--project', 'other'))
+
+    def test_times_are_those_of_the_servers_clock(self):
+        _, session, call = self.asleep('deploy A within 2h')
+        for minutes in (-300, 300):
+            env = environment(**clock_set_to(minutes * 60))
+            for words in (('pending',), ('show', call['id']), ('status',), ('sessions',),
+                          ('explain', call['id'])):
+                shown = run(*words, *self.where(), env=env).stdout
+                deadline = 'in 2 h'
+                if words != ('sessions',):
+                    self.assertIn(deadline, shown, words)
+                self.assertNotRegex(shown, r'[345] h|overdue', words)
 
     def test_show_and_explain(self):
         _, session, call = self.asleep()

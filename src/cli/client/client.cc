@@ -124,13 +124,19 @@ struct Client::Request {
 
 // The transfers of a client and of its streams.
 struct Client::Transfers {
+    explicit Transfers(std::shared_ptr<ServerClock> of_server) : clock(std::move(of_server)) {}
+
     io::HttpTransfers http{transfer_options()};
+    std::shared_ptr<ServerClock> clock;  // null: none
     port::HttpId last = 0;
     bool came = false;  // data has arrived since wait() last checked
 
     port::HttpId start(port::HttpRequest request, std::shared_ptr<Arrival> const& arrival) {
         http.start(++last, std::move(request),
-                   {[arrival](port::HttpHead const& head) { arrival->status = head.status; },
+                   {[arrival, this](port::HttpHead const& head) {
+                        arrival->status = head.status;
+                        if (auto const date = head.header("date"); clock && date) clock->set(*date);
+                    },
                     [arrival, this](std::string_view chunk) {
                         arrival->body += chunk;
                         came = true;
@@ -180,7 +186,7 @@ Outcome<std::vector<SseEvent>> EventStream::read() {
 }
 
 Client::Client(Options options)
-    : options_(std::move(options)), transfers_(std::make_shared<Transfers>()) {}
+    : options_(std::move(options)), transfers_(std::make_shared<Transfers>(options_.clock)) {}
 Client::Client(Client&&) noexcept = default;
 Client::~Client() = default;
 

@@ -8,6 +8,7 @@
 #include "base/sse.h"
 #include "cli/client/address.h"
 #include "cli/client/failure.h"
+#include "cli/client/server_clock.h"
 
 #include <functional>
 #include <memory>
@@ -63,9 +64,10 @@ public:
         int interrupt_fd = -1;  // when readable, requests end with exit `interrupted`
         int output_fd =
             -1;  // where events() is printed; when it is closed, events() ends with exit `unread`
-        std::vector<std::string> listed = {};  // what #1, #2, … mean (last_list.h)
-        Duration time_limit{75'000};           // of one request; longer than any `wait`
-        Duration silence_limit{45'000};        // of a stream; three heartbeats
+        std::vector<std::string> listed = {};     // what #1, #2, … mean (last_list.h)
+        Duration time_limit{75'000};              // of one request; longer than any `wait`
+        Duration silence_limit{45'000};           // of a stream; three heartbeats
+        std::shared_ptr<ServerClock> clock = {};  // set by each reply; null: none
     };
 
     explicit Client(Options options);

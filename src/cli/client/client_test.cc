@@ -38,6 +38,17 @@ TEST(Url, OtherAddresses_AreRefused) {
     }
 }
 
+TEST(ServerClock, Date_IsTheServersTime) {
+    Time const there = from_ms(1795299651000);
+    ServerClock clock;
+    EXPECT_LT(clock.now() - wall_clock(), Duration(1'000));
+    clock.set("Sat, 21 Nov 2026 22:20:51 GMT");
+    EXPECT_GE(clock.now() - there, Duration(0));
+    EXPECT_LT(clock.now() - there, Duration(60'000));
+    clock.set("not a time");
+    EXPECT_LT(clock.now() - there, Duration(60'000)) << "it is ignored";
+}
+
 TEST(ClientTest, Post_SendsTokenAndKeyAndReadsTheBody) {
     FakeServer server;
     server.answer("POST /x", 201, R"({"id":"ses_1"})");

@@ -174,7 +174,7 @@ private:
     }
 
     void show_progress(json::View call) {
-        Time const now = wall_clock();
+        Time const now = context_.now();
         std::string line =
             "waiting for " + in_words(Duration(to_ms(now) - call["time"]["created"].integer_or(0)));
         if (auto const deadline = call["timeout"].integer())

@@ -16,6 +16,16 @@
 
 namespace dormouse::cli {
 
+// What a command prints as JSON.
+struct AsJson {
+    constexpr AsJson(bool all = false) : result(all), errors(all) {}
+    constexpr AsJson(bool result_, bool errors_) : result(result_), errors(errors_) {}
+    constexpr operator bool() const { return result; }
+
+    bool result;
+    bool errors;
+};
+
 struct ServeOptions {
     std::string data;       // data directory, never empty
     std::string config;     // configuration file; empty: none

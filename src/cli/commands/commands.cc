@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -37,6 +36,7 @@ Outcome<Client> Context::connect(int interrupt_fd, std::optional<Duration> time_
     if (time_limit) options.time_limit = *time_limit;
     options.interrupt_fd = interrupt_fd;
     options.output_fd = output_fd;
+    options.clock = clock;
     options.listed = last_list(data_directory(global, env), terminal, server_url(global, env));
     return Client(std::move(options));
 }
@@ -57,10 +57,6 @@ void Context::show(Json const& json, std::string const& text) const {
                 out << text;
     }
     out.flush();
-}
-
-Time wall_clock() {
-    return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
 }
 
 Outcome<std::string> file_text(std::string const& path, std::size_t bytes_max) {

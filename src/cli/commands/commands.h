@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ struct Context {
     std::string terminal = {};
     // Why the server to use is unknown; nullopt: it is known.
     std::optional<Failure> no_server = {};
+    // Set by the replies of the server that connect() connects to.
+    std::shared_ptr<ServerClock> clock = std::make_shared<ServerClock>();
 
     [[nodiscard]] Outcome<Client> connect(int interrupt_fd = -1,
                                           std::optional<Duration> time_limit = {}) const;
@@ -49,11 +52,14 @@ struct Context {
     }
     // Remembers what the lines of a list mean, if they are numbered.
     void remember(std::vector<std::string> const& ids) const;
+    [[nodiscard]] AsJson as_json() const {
+        return {global.json, global.json && !global.text_errors};
+    }
+    [[nodiscard]] Time now() const { return clock->now(); }
     // Prints the value `json` with --json, else `text`.
     void show(Json const& json, std::string const& text) const;
 };
 
-[[nodiscard]] Time wall_clock();
 // Returns `text`, or standard input for "-" without its last line break.
 [[nodiscard]] Outcome<std::string> text_or_input(Context const& context, std::string const& text);
 // Reads a whole file. Fails with usage.

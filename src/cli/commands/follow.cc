@@ -224,7 +224,7 @@ Outcome<std::string> Follower::what_waits() const {
     if (!reply) return std::unexpected(reply.error());
     std::string text;
     json::View(reply->body)["items"].elements([&](json::View call) {  // newest first
-        text.insert(0, how_to_settle(call, wall_clock(), context_.flags(), context_.style));
+        text.insert(0, how_to_settle(call, context_.now(), context_.flags(), context_.style));
     });
     return text;
 }

@@ -184,7 +184,7 @@ Outcome<int> execute(Context const& context, AliasArgs const& args) {
     body.begin_object().member("alias", args.alias).end_object();
     auto const reply = client->patch("/api/sessions/" + *id, body.json());
     if (!reply) return std::unexpected(reply.error());
-    context.show(reply->body, session_text(json::View(reply->body), wall_clock(), context.style));
+    context.show(reply->body, session_text(json::View(reply->body), context.now(), context.style));
     return status::done;
 }
 

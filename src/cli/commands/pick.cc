@@ -68,7 +68,7 @@ Outcome<std::string> pick_call(Context const& context, Client& client, Offered o
     if (items.size() == 0)
         return failure(status::not_found,
                        offered == Offered::approvals ? "no approval waits" : "nothing waits");
-    auto const table = pending_table(items, wall_clock(), context.style, context.columns, 1);
+    auto const table = pending_table(items, context.now(), context.style, context.columns, 1);
     return chosen(context, ids_of(items), table);
 }
 
@@ -80,7 +80,7 @@ Outcome<std::string> pick_session(Context const& context, Client& client) {
     if (items.size() == 0)
         return failure(status::not_found, "there are no sessions",
                        "Start one: dormouse prompt 'TEXT'.");
-    auto const table = sessions_table(items, wall_clock(), context.style, context.columns, 1);
+    auto const table = sessions_table(items, context.now(), context.style, context.columns, 1);
     return chosen(context, ids_of(items), table);
 }
 
@@ -99,7 +99,7 @@ Outcome<std::string> pick_failed_session(Context const& context, Client& client)
         return failure(status::not_found, "no session can be retried",
                        "It is for sessions whose last turn failed. See all: dormouse sessions.");
     auto const table =
-        sessions_table(json::View(items), wall_clock(), context.style, context.columns, 1);
+        sessions_table(json::View(items), context.now(), context.style, context.columns, 1);
     return chosen(context, ids_of(json::View(items)), table);
 }
 

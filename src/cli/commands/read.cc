@@ -109,7 +109,7 @@ Outcome<int> execute(Context const& context, SessionsArgs const& args) {
     auto const printed = print_pages(context, *client, target, args.all, [&](json::View items) {
         auto const first = context.first_line(ids);
         items.elements([&](json::View one) { ids.push_back(one["id"].string_or("")); });
-        return sessions_table(items, wall_clock(), context.style, context.columns, first) +
+        return sessions_table(items, context.now(), context.style, context.columns, first) +
                (context.global.json ? "" : gone_servers_text(*client, items));
     });
     context.remember(ids);
@@ -165,7 +165,7 @@ void print_pending(Context const& context, PendingArgs const& args, json::View p
         }
     });
     items += "]";
-    context.out << pending_table(json::View(items), wall_clock(), context.style, context.columns,
+    context.out << pending_table(json::View(items), context.now(), context.style, context.columns,
                                  context.first_line());
     context.remember(ids);
     if (timers > 0)
@@ -260,10 +260,10 @@ Outcome<int> execute(Context const& context, ShowArgs const& args) {
     if (!reply) return std::unexpected(reply.error());
     json::View const body(reply->body);
     if (pending) {
-        context.show(reply->body, pending_text(body, wall_clock(), context.style));
+        context.show(reply->body, pending_text(body, context.now(), context.style));
         return status::done;
     }
-    auto text = session_text(body, wall_clock(), context.style);
+    auto text = session_text(body, context.now(), context.style);
     auto const state = body["status"].string_or("");
     if (!context.global.json && (state == "error" || state == "paused"))
         text += stopped_line(why_stopped(*client, *id, body["seq"].integer_or(0)));
@@ -312,7 +312,7 @@ Outcome<int> execute(Context const& context, TimelineArgs const& args) {
     auto const read = stored_events(client, target + "/events", after,
                                     [&](json::View event) { fold.add(event); });
     if (!read) return std::unexpected(read.error());
-    auto const line = fold.done(to_ms(wall_clock()));
+    auto const line = fold.done(to_ms(context.now()));
     auto const title = body["title"].string_or("");
     constexpr std::size_t columns = 80;
     context.show(timeline_json(line),
@@ -329,7 +329,7 @@ Outcome<int> execute(Context const& context, ExplainArgs const& args) {
     if (!id) return std::unexpected(id.error());
     auto const reply = client->get("/api/explain/" + percent_encode(*id));
     if (!reply) return std::unexpected(reply.error());
-    context.show(reply->body, explain_text(json::View(reply->body), wall_clock(), context.style));
+    context.show(reply->body, explain_text(json::View(reply->body), context.now(), context.style));
     return status::done;
 }
 
@@ -443,7 +443,7 @@ Outcome<int> execute(Context const& context, DoctorArgs const& args) {
         auto const reply = client->get(path);
         if (!reply) return std::unexpected(reply.error());
         json::View const report(reply->body);
-        context.show(reply->body, doctor_text(report, wall_clock(), context.style, before));
+        context.show(reply->body, doctor_text(report, context.now(), context.style, before));
         before = before.value_or(true) && report["ok"].boolean_or(false);
         auto const next = report["next"].string_or("");
         path = next.empty() || !args.all ? "" : "/api/doctor?cursor=" + percent_encode(next);

@@ -26,9 +26,9 @@ std::string matching(json::View rule) {
     return out + ", …";
 }
 
-std::string until(json::View rule) {
+std::string until(json::View rule, Time now) {
     auto const expires = rule["time"]["expires"].integer();
-    return expires ? ahead(*expires, wall_clock()) : "session ends";
+    return expires ? ahead(*expires, now) : "session ends";
 }
 
 Outcome<int> list(Context const& context, Client& client) {
@@ -45,7 +45,8 @@ Outcome<int> list(Context const& context, Client& client) {
     json::View(reply->body)["items"].elements([&](json::View one) {
         table.add({plain(one["id"]), plain(one["by"]["name"]), plain(one["scope"]),
                    plain(one["tool"]), matching(one), plain(one["uses"]),
-                   ago(one["time"]["used"].integer_or(0), wall_clock()), until(one)});
+                   ago(one["time"]["used"].integer_or(0), context.now()),
+                   until(one, context.now())});
     });
     context.show(reply->body, table.empty()
                                   ? "no standing rules: people are asked about each call\n"

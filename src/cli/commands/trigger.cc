@@ -152,7 +152,7 @@ Outcome<int> show_pressed(Context const& context, Client& client, std::string co
     auto const call = client.get("/async-tool/pending/" + pending);
     if (!call) return std::unexpected(call.error());
     json::View const shown(call->body);
-    context.show(call->body, pending_text(shown, wall_clock(), context.style));
+    context.show(call->body, pending_text(shown, context.now(), context.style));
     if (shown["status"].string_or("") != "waiting") return status::done;
     return failure(status::failed, "the call still waits",
                    "Others must agree, or that person may not decide it: Slack shows them why.");

@@ -64,7 +64,7 @@ Outcome<std::vector<Json>> Watch::read() {
 }
 
 void Watch::print(Json const& call) {
-    context_.show(call, pending_line(json::View(call), wall_clock(), context_.style));
+    context_.show(call, pending_line(json::View(call), context_.now(), context_.style));
 }
 
 Outcome<void> Watch::report_gone(std::string const& id) {
@@ -115,7 +115,7 @@ void Watch::draw(std::vector<Json> const& calls) {
                       (calls.size() == 1 ? " call waiting at " : " calls waiting at ") +
                       server_url(context_.global, context_.env) + "; Ctrl-C to quit";
     auto const table =
-        pending_table(json::View(items), wall_clock(), context_.style, screen.columns);
+        pending_table(json::View(items), context_.now(), context_.style, screen.columns);
     std::string text =
         context_.style(Paint::dim, shortened(escape_for_terminal(head), screen.columns));
     std::size_t rows = 1;

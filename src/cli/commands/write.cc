@@ -110,7 +110,7 @@ Outcome<int> cancel_session(Context const& context, Client& client, std::string 
     if (!args.reason.empty()) body.member("reason", args.reason);
     auto const reply = client.post("/api/sessions/" + id + "/cancel", body.end_object().json());
     if (!reply) return std::unexpected(reply.error());
-    context.show(reply->body, session_text(json::View(reply->body), wall_clock(), context.style));
+    context.show(reply->body, session_text(json::View(reply->body), context.now(), context.style));
     return status::done;
 }
 
@@ -162,7 +162,7 @@ Outcome<void> submit(Context const& context, SubmitArgs const& args, Client& cli
 // A call that was chosen from a list is shown whole before it is decided.
 Outcome<void> confirm_choice(Context const& context, DecideArgs const& args, json::View call) {
     if (!args.id.empty()) return {};
-    context.err << pending_text(call, wall_clock(), context.style);
+    context.err << pending_text(call, context.now(), context.style);
     if (confirmed(context, args.approved ? "Approve this?" : "Deny this?")) return {};
     return failure(status::interrupted, "nothing was decided");
 }
@@ -279,7 +279,7 @@ Outcome<int> execute(Context const& context, MoveArgs const& args) {
     auto const reply = client.post("/api/sessions/" + id + "/" + args.move, Json::trusted("{}"));
     if (!reply) return std::unexpected(reply.error());
     json::View const moved(reply->body);
-    context.show(reply->body, session_text(moved, wall_clock(), context.style));
+    context.show(reply->body, session_text(moved, context.now(), context.style));
     return turn.follow(context, client, moved["activity"]["turnID"].string_or(""));
 }
 
@@ -290,7 +290,7 @@ Outcome<int> execute(Context const& context, RelocateArgs const& args) {
     Json const body = json::Writer().begin_object().member("node", args.to).end_object().json();
     auto const reply = client.patch("/api/sessions/" + id, body);
     if (!reply) return std::unexpected(reply.error());
-    context.show(reply->body, session_text(json::View(reply->body), wall_clock(), context.style));
+    context.show(reply->body, session_text(json::View(reply->body), context.now(), context.style));
     return status::done;
 }
 
@@ -310,7 +310,7 @@ Outcome<int> execute(Context const& context, ForkArgs const& args) {
     auto const reply =
         client.post("/api/sessions/" + id + "/fork", body.end_object().json(), Keyed::yes);
     if (!reply) return std::unexpected(reply.error());
-    context.show(reply->body, session_text(json::View(reply->body), wall_clock(), context.style));
+    context.show(reply->body, session_text(json::View(reply->body), context.now(), context.style));
     return status::done;
 }
 

@@ -58,6 +58,7 @@ struct Global {
     std::string context = {};  // empty: not given
     Format format = Format::text;
     std::optional<std::string> jq = {};  // filter of --jq; then `json` is true
+    bool text_errors = false;            // errors as text although `json` is true
     Login login = {};                    // the server to use, by choose_login()
 };
 

@@ -78,7 +78,7 @@ Outcome<int> list_tokens(Context const& context, Client& client) {
         table.add({one["id"].string_or(""), one["kind"].string_or(""), one["name"].string_or(""),
                    one["role"].string_or(""), names_in_words(one["projects"], "all"),
                    names_in_words(one["agents"], "-"),
-                   ahead(one["time"]["expires"].integer_or(0), wall_clock())});
+                   ahead(one["time"]["expires"].integer_or(0), context.now())});
     });
     context.show(reply->body, table.text(context.style, context.columns));
     return status::done;
@@ -132,7 +132,7 @@ Outcome<int> execute(Context const& context, LinkArgs const& args) {
     if (!reply) return std::unexpected(reply.error());
     if (!context.global.json)
         context.err << "Works once; it expires "
-                    << ahead(json::View(reply->body)["expires"].integer_or(0), wall_clock())
+                    << ahead(json::View(reply->body)["expires"].integer_or(0), context.now())
                     << ":\n"
                     << std::flush;
     std::string const url = json::View(reply->body)["url"].string_or("");

@@ -34,7 +34,7 @@ Outcome<int> show(Context const& context, Client& client, AuditArgs const& args)
     if (!page) return std::unexpected(page.error());
     json::View const body(page->body);
     context.show(page->body,
-                 audit_table(body["items"], wall_clock(), context.style, context.columns));
+                 audit_table(body["items"], context.now(), context.style, context.columns));
     if (!body["next"].is_null() && !context.global.json)
         context.out << "there are more: --limit N, or --session, --by, --type\n";
     if (body["verified"].boolean_or(false)) return status::done;

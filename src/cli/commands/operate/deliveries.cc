@@ -39,7 +39,7 @@ Outcome<int> execute(Context const& context, DeliveriesArgs const& args) {
     if (!page) return std::unexpected(page.error());
     json::View const body(page->body);
     context.show(page->body,
-                 deliveries_table(body["items"], wall_clock(), context.style, context.columns));
+                 deliveries_table(body["items"], context.now(), context.style, context.columns));
     if (!body["next"].is_null() && !context.global.json)
         context.out << "there are more: --limit N\n";
     return status::done;

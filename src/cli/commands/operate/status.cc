@@ -101,7 +101,7 @@ std::string text_of(Context const& context, Status const& status) {
     if (!sessions.is_null()) out += sessions_text(context, sessions["counts"]);
     json::View const pending(status.pending);
     if (pending["items"].size() == 0) return out;
-    out += "\n" + pending_table(pending["items"], wall_clock(), context.style, context.columns,
+    out += "\n" + pending_table(pending["items"], context.now(), context.style, context.columns,
                                 context.first_line());
     if (!pending["next"].is_null()) out += "More: dormouse pending\n";
     return out;

@@ -112,7 +112,7 @@ Outcome<int> list_archived(Context const& context, SessionsArgs const& args) {
     out.begin_object().key("items").begin_array();
     for (std::size_t i = 0; i < shown; ++i) out.raw((*all)[i]);
     auto const page = out.end_array().end_object().json();
-    context.show(page, sessions_table(json::View(page)["items"], wall_clock(), context.style,
+    context.show(page, sessions_table(json::View(page)["items"], context.now(), context.style,
                                       context.columns, 0));
     if (shown < all->size() && !context.global.json) context.out << "there are more: --all\n";
     return status::done;
@@ -125,7 +125,7 @@ Outcome<int> show_archived(Context const& context, ShowArgs const& args) {
     if (!found) return failure(status::failed, found.error(), std::string(how_to_look));
     auto const session = json::check(found->session);
     if (!session) return failure(status::failed, session.error().detail);
-    context.show(*session, session_text(json::View(*session), wall_clock(), context.style));
+    context.show(*session, session_text(json::View(*session), context.now(), context.style));
     json::Writer out;
     out.begin_object().key("items").begin_array();
     for (std::string const& message : found->messages) out.raw(message);

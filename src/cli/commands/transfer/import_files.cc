@@ -168,7 +168,7 @@ Outcome<void> FilesImport::add_waiting(std::string const& project, StoredCall co
     for (std::string_view const same : {"externalRef", "webhookURL"})
         if (auto const text = file[same].string_or(""); !text.empty()) out.member(same, text);
     if (auto const until = file["timeout"].integer())
-        out.member("withinMs", std::max<std::int64_t>(1'000, *until - to_ms(wall_clock())));
+        out.member("withinMs", std::max<std::int64_t>(1'000, *until - to_ms(context_.now())));
     ++waiting_;
     auto const target = "/api/pending?project=" + percent_encode(project);
     auto const sent = send(call.id, target, out.end_object().json(), "pendingID");

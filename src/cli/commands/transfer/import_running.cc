@@ -185,7 +185,8 @@ private:
                 .in = from.in,
                 .out = from.out,
                 .err = from.err,
-                .style = from.style};
+                .style = from.style,
+                .clock = from.clock};
     }
 
     Global global_;
