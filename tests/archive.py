@@ -89,6 +89,8 @@ class Moved(Archive):
         listed = self.read('sessions', '--json').stdout
         self.assertEqual([one['id'] for one in json.loads(listed)['items']], [first])
         self.assertIn('2 files, 2 sessions, 0 findings', self.read('verify').stdout)
+        homeless = run('verify', '--archive', str(self.archive), env=environment(HOME=''))
+        self.assertIn('2 files, 2 sessions, 0 findings', homeless.stdout, homeless.stderr)
         self.assertIn('is not in the archive', self.read('show', rests, status=1).stderr)
         self.server.finish()
 

@@ -47,7 +47,7 @@ struct ServeOptions {
 };
 
 struct VerifyOptions {
-    std::string data;                       // data directory, never empty
+    std::string data;                       // data directory, never empty where it is needed
     std::optional<std::string> store = {};  // a postgres:// URL, instead of the directory
     bool json = false;
     std::string backup = {};  // a backup, instead of the directory; empty: none
@@ -74,7 +74,7 @@ struct RestoreOptions {
 };
 
 struct ExportOptions {
-    std::string data;                        // data directory, never empty; a server may use it
+    std::string data;                        // never empty where it is needed; a server may use it
     std::optional<std::string> store = {};   // a postgres:// URL, instead of the directory
     std::string project = {};                // empty: all
     std::vector<std::string> sessions = {};  // ids or their beginnings; empty: all of the project
@@ -85,7 +85,7 @@ struct ExportOptions {
 
 // Moves completed sessions of a store into files.
 struct ArchiveOptions {
-    std::string data;                       // data directory, never empty
+    std::string data;                       // data directory, never empty where it is needed
     std::optional<std::string> store = {};  // a postgres:// URL, instead of the directory
     std::string directory;                  // of the files
     std::string project = {};               // empty: all
@@ -136,7 +136,7 @@ struct ArchivePrograms {
 };
 
 struct ImportOptions {
-    std::string data;                       // data directory, never empty
+    std::string data;                       // data directory, never empty where it is needed
     std::optional<std::string> store = {};  // a postgres:// URL, instead of the directory
     std::string file;                       // "-": standard input
     std::optional<std::string> text = {};   // the export, instead of a file
@@ -149,7 +149,7 @@ struct ImportOptions {
 };
 
 struct CompactOptions {
-    std::string data;                       // data directory, never empty; a server may use it
+    std::string data;                       // never empty where it is needed; a server may use it
     std::optional<std::string> store = {};  // a postgres:// URL, instead of the directory
     bool json = false;
 };

@@ -153,7 +153,10 @@ Outcome<int> execute(Context const& context, ServeArgs const& args) {
 }
 
 Outcome<int> execute(Context const& context, VerifyArgs const& args) {
-    auto directory = needed_data_directory(context.global, context.env);
+    // The files of an index are in the directory.
+    bool const elsewhere =
+        !args.archive.empty() || !args.backup.empty() || (args.store && !args.rebuild);
+    auto directory = data_directory_unless(elsewhere, context.global, context.env);
     if (!directory) return std::unexpected(directory.error());
     return context.programs.verify({.data = *std::move(directory),
                                     .store = args.store,
@@ -178,7 +181,7 @@ Outcome<int> execute(Context const& context, BackupArgs const& args) {
 }
 
 Outcome<int> execute(Context const& context, CompactArgs const& args) {
-    auto directory = needed_data_directory(context.global, context.env);
+    auto directory = data_directory_unless(args.store.has_value(), context.global, context.env);
     if (!directory) return std::unexpected(directory.error());
     return context.programs.compact(
         {.data = *std::move(directory), .store = args.store, .json = context.global.json});
@@ -195,8 +198,8 @@ Outcome<int> execute(Context const& context, RekeyArgs const& args) {
                                        .archive = args.archive,
                                        .store = std::nullopt,
                                        .key_env = args.key_env,
-                                       .json = context.global.json});
-    auto directory = needed_data_directory(context.global, context.env);
+                                       .json = context.as_json()});
+    auto directory = data_directory_unless(args.store.has_value(), context.global, context.env);
     if (!directory) return std::unexpected(directory.error());
     return context.programs.rekey({.data = *std::move(directory),
                                    .store = args.store,

@@ -77,6 +77,12 @@ Outcome<std::string> needed_data_directory(Global const& global, Environment con
                    "Name one: --data DIR.");
 }
 
+Outcome<std::string> data_directory_unless(bool elsewhere, Global const& global,
+                                           Environment const& env) {
+    if (elsewhere) return data_directory(global, env);
+    return needed_data_directory(global, env);
+}
+
 std::string own_config(Environment const& env) {
     constexpr auto name = "/dormouse/dormouse.toml";
     if (!env.xdg_config_home.empty()) return env.xdg_config_home + name;

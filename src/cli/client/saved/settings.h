@@ -68,6 +68,10 @@ struct Global {
 // The same, but fails when no directory is known.
 [[nodiscard]] Outcome<std::string> needed_data_directory(Global const& global,
                                                          Environment const& env);
+// The same for a command that works on a database, an archive or a backup if `elsewhere`: then none
+// is needed, and the result may be empty.
+[[nodiscard]] Outcome<std::string> data_directory_unless(bool elsewhere, Global const& global,
+                                                         Environment const& env);
 
 // A place where the configuration may be. A place that was named explicitly is the only one and
 // must exist.

@@ -44,7 +44,7 @@ Outcome<int> restore_one(Context const& context, ArchiveArgs const& args,
             std::istringstream in(*std::move(lines));
             return import_running(context, *url, import, in);
         }
-    auto directory = needed_data_directory(context.global, context.env);
+    auto directory = data_directory_unless(args.store.has_value(), context.global, context.env);
     if (!directory) return std::unexpected(directory.error());
     return context.programs.import_sessions({.data = *std::move(directory),
                                              .store = args.store,
@@ -78,7 +78,7 @@ Outcome<int> execute(Context const& context, ArchiveArgs const& args) {
                        "Give --completed-after TIME, or --restore SESSION to move one back.");
     auto const age = milliseconds("--completed-after", args.completed_after);
     if (!age) return std::unexpected(age.error());
-    auto directory = needed_data_directory(context.global, context.env);
+    auto directory = data_directory_unless(args.store.has_value(), context.global, context.env);
     if (!directory) return std::unexpected(directory.error());
     ArchiveOptions options{.data = *directory,
                            .store = args.store,

@@ -154,7 +154,7 @@ Outcome<int> execute(Context const& context, ExportArgs const& args) {
     if (!context.global.server.empty())
         return failure(status::usage, "export reads a store, not a server",
                        "Name it by --data or --store; from a server: --events.");
-    auto directory = needed_data_directory(context.global, context.env);
+    auto directory = data_directory_unless(args.store.has_value(), context.global, context.env);
     if (!directory) return std::unexpected(directory.error());
     return context.programs.export_sessions(
         {.data = *std::move(directory),

@@ -205,7 +205,7 @@ Outcome<int> import_export(Context const& context, ImportArgs const& args) {
     if (!args.store)
         if (auto const url = working_server(context, data_directory(context.global, context.env)))
             return import_running(context, *url, args);
-    auto directory = needed_data_directory(context.global, context.env);
+    auto directory = data_directory_unless(args.store.has_value(), context.global, context.env);
     if (!directory) return std::unexpected(directory.error());
     return context.programs.import_sessions({.data = *std::move(directory),
                                              .store = args.store,
