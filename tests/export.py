@@ -16,6 +16,9 @@ def lines_of(text):
     return [json.loads(line) for line in text.splitlines()]
 
 
+TO_DO = '  has something to do\n'
+
+
 class Events(Case):
     def export(self, *sessions, status=0):
         done = run('export', '--events', *sessions, '--data', self.server.directory,
@@ -100,7 +103,7 @@ class Between(Whole):
         self.server.at_rest(other)
         self.export()
         done = self.imports()
-        self.assertEqual(done.stdout.split(), [session, other])
+        self.assertEqual(done.stdout.splitlines(), [session + '  has something to do', other])
         self.assertIn('holds', done.stderr)
         self.verified()
 
@@ -157,7 +160,7 @@ class Between(Whole):
         two.term()
         self.assertIn(f'its number is that of {own} here: import with --new-ids',
                       self.imports(status=1).stderr)
-        was, now = self.imports('--new-ids').stdout.split()
+        was, now = self.imports('--new-ids').stdout.removesuffix(TO_DO).split()
         self.assertEqual(was, session)
         self.assertIn('there already 1', self.imports('--new-ids').stderr)
         self.verified()
@@ -267,7 +270,7 @@ class TasksAndMail(Whole):
         other.create('hello')
         other.term()
         done = self.imports('--new-ids', '--start')
-        now = dict(line.split() for line in done.stdout.splitlines())
+        now = dict(line.split()[:2] for line in done.stdout.splitlines())
         self.verified()
         copy = self.served()
         child = now[task['sessionID']]
@@ -335,7 +338,7 @@ class Bad(Whole):
         self.file.write_text('\n'.join(lines) + '\n')
         done = self.imports(status=status)
         self.assertIn(says, done.stderr)
-        self.assertEqual(len(done.stdout.split()), stored, done.stdout)
+        self.assertEqual(len(done.stdout.splitlines()), stored, done.stdout)
         for file in (self.folder / 'copy').rglob('*'):
             file.unlink()
 
@@ -354,6 +357,16 @@ class Bad(Whole):
     def test_file_that_was_cut_off(self):
         end = next(n for n, line in enumerate(self.lines) if 'session_end' in line)
         self.refused(self.lines[:end + 3], 'the file was cut off')
+
+    def test_cut_off_before_its_first_session_leaves_nothing(self):
+        end = next(n for n, line in enumerate(self.lines) if 'session_end' in line)
+        for lines in (0, 1, 2, end):
+            text = ''.join(line + '\n' for line in self.lines[:lines])
+            done = self.imports(file='-', stdin=text, status=1 if lines else 2)
+            self.assertIn('cut off' if lines else 'is empty', done.stderr)
+            self.assertFalse((self.folder / 'copy').exists(), lines)
+        self.imports(file='-', stdin='{"type":"other"}\n', status=2)
+        self.assertFalse((self.folder / 'copy').exists())
 
     def test_line_of_100_mb_is_refused_without_memory_for_it(self):
         frame = next(n for n, line in enumerate(self.lines) if '"type":"frame"' in line)
@@ -423,7 +436,7 @@ class OnPostgres(Whole):
         self.export()
         done = self.imports('--start', target=('--store', self.url))
         self.assertNotIn('holds', done.stderr)
-        self.assertEqual(done.stdout.split(), [session, other])
+        self.assertEqual(done.stdout.splitlines(), [session + '  has something to do', other])
         checked = run('verify', '--store', self.url)
         self.assertEqual(checked.returncode, 0, checked.stdout)
         server = self.shared()

@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -37,6 +38,8 @@ namespace dormouse::app {
 namespace {
 
 using StorePtr = std::shared_ptr<port::Store>;
+
+constexpr std::size_t beginning_bytes_max = std::size_t{256} << 20;
 
 Error not_written(int error) {
     return {error == ENOSPC ? Code::store_full : Code::store_unavailable,
@@ -89,9 +92,10 @@ Result<Target> open_database(cli::ImportOptions const& options) {
     return out;
 }
 
-Result<Target> open_directory(cli::ImportOptions const& options) {
+// `writes`: a session may be imported. Else a directory that does not exist is not made.
+Result<Target> open_directory(cli::ImportOptions const& options, bool writes) {
     bool const there = std::filesystem::exists(std::filesystem::path(options.data) / "dormouse.db");
-    if (options.dry_run && !there) return Target{std::make_shared<store::MemoryStore>(), {}};
+    if (!writes && !there) return Target{std::make_shared<store::MemoryStore>(), {}};
     auto opened = store::SqliteStore::open(options.data);
     if (!opened) return std::unexpected(std::move(opened.error()));
     auto* const store = opened->get();
@@ -172,6 +176,34 @@ private:
     std::string_view rest_;
 };
 
+// The lines of an export up to the end of its first session. They are read before the store is
+// opened, so that an export that is cut off earlier leaves no data directory.
+struct Beginning {
+    std::deque<runner::TransferLine> lines;
+    bool has_session = false;  // or the lines are too long to wait for its end
+};
+
+Result<Beginning> read_beginning(runner::TransferSource const& next) {
+    constexpr std::string_view first_line = R"({"type":"export")";
+    constexpr std::string_view last_of_session = R"({"type":"session_end")";
+    Beginning out;
+    for (std::size_t bytes = 0; !out.has_session;) {
+        auto line = next();
+        if (!line) return std::unexpected(std::move(line.error()));
+        if (!*line) break;
+        std::string const& text = (*line)->text;
+        if (out.lines.empty() && !text.starts_with(first_line)) {
+            out.lines.push_back(**std::move(line));
+            break;  // the import refuses it
+        }
+        bytes += text.size();
+        out.has_session = text.starts_with(last_of_session) || bytes > beginning_bytes_max;
+        out.lines.push_back(**std::move(line));
+    }
+    if (out.lines.empty()) return fail(Code::bad_value, "the export is empty");
+    return out;
+}
+
 void print(cli::ImportOptions const& options, runner::ImportedSession const& session) {
     bool const known = session.was.number() > 0;
     if (options.json) {
@@ -191,9 +223,10 @@ void print(cli::ImportOptions const& options, runner::ImportedSession const& ses
                      escape_for_terminal(session.error).c_str());
         return;
     }
-    std::printf("%s%s%s\n", session.was.text().c_str(),
+    std::printf("%s%s%s%s\n", session.was.text().c_str(),
                 session.was == session.now ? "" : ("  " + session.now.text()).c_str(),
-                session.before ? "  there already" : "");
+                session.before ? "  there already" : "",
+                session.holds ? "  has something to do" : "");
 }
 
 int conclude(cli::ImportOptions const& options, runner::ImportReport const& report) {
@@ -240,18 +273,21 @@ int import_sessions(cli::ImportOptions const& options) {
         return complain(
             {"import", options.json},
             {Code::not_found, options.file + ": " + std::generic_category().message(errno)});
-    auto target = options.store ? open_database(options) : open_directory(options);
-    if (!target) return complain({"import", options.json}, target.error());
     Lines lines(read_file ? opened.get() : STDIN_FILENO);
     TextLines text(options.text ? std::string_view(*options.text) : std::string_view());
     runner::TransferSource const next_line = [&] {
         return options.text ? text.next() : lines.next();
     };
-    auto first = next_line();
-    if (first && !*first) first = fail(Code::bad_value, "the export is empty");
-    if (!first) return complain({"import", options.json}, first.error());
-    runner::TransferSource const next = [&] {
-        return *first ? std::exchange(*first, std::nullopt) : next_line();
+    auto begin = read_beginning(next_line);
+    if (!begin) return complain({"import", options.json}, begin.error());
+    bool const writes = begin->has_session && !options.dry_run;
+    auto target = options.store ? open_database(options) : open_directory(options, writes);
+    if (!target) return complain({"import", options.json}, target.error());
+    runner::TransferSource const next = [&]() -> Result<std::optional<runner::TransferLine>> {
+        if (begin->lines.empty()) return next_line();
+        auto line = std::move(begin->lines.front());
+        begin->lines.pop_front();
+        return line;
     };
     using enum runner::Deleted;
     runner::ImportOptions const how{.new_ids = options.new_ids,

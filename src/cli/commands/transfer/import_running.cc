@@ -130,7 +130,8 @@ private:
         if (context_.global.json)
             context_.out << json_for_terminal(std::string(one.raw())) << '\n';
         else
-            context_.out << one["id"].string_or("") << (before ? "  there already" : "") << '\n';
+            context_.out << one["id"].string_or("") << (before ? "  there already" : "")
+                         << (one["holds"].boolean_or(false) ? "  has something to do" : "") << '\n';
         context_.out.flush();
     }
 
