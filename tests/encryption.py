@@ -423,6 +423,10 @@ class Rekey(Encrypted):
         first = self.rekey(KEY_A)
         self.assertGreater(first['contents'], 5)
         self.assertEqual(self.rekey(KEY_A)['contents'], 0, 'all is encrypted')
+        for keys, others in ((KEY_A, False), (f'{KEY_A},{KEY_B}', True)):
+            done = run('rekey', '--data', self.server.directory, '--key-env', 'KEY',
+                       env=environment(KEY=keys))
+            self.assertEqual('the other master keys' in done.stdout, others, done)
         self.assertEqual(files_with(self.server.directory), [])
         self.with_key(KEY_A)
         self.assertEqual(self.content(session), before)

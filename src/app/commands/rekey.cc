@@ -154,6 +154,12 @@ Result<Rekeyed> rekey_database(cli::RekeyOptions const& options) {
     return Rekeyed{*keys, *contents};
 }
 
+// A first key has no others.
+bool has_other_keys(cli::RekeyOptions const& options) {
+    auto const masters = master_keys(options.key_env);
+    return masters && *masters && (*masters)->all().size() > 1;
+}
+
 }  // namespace
 
 int rekey(cli::RekeyOptions const& options) {
@@ -176,7 +182,7 @@ int rekey(cli::RekeyOptions const& options) {
     for (std::string const& server : done->servers)
         std::printf("%s still encrypts with another master key: put the new one first there\n",
                     server.c_str());
-    if (done->servers.empty())
+    if (done->servers.empty() && has_other_keys(options))
         std::puts("Nothing needs the other master keys now: remove them, keep them for backups");
     return 0;
 }
