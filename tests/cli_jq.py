@@ -193,6 +193,21 @@ class OnATerminal(Cli):
         self.assertNotIn('\x1b', terminal.text)
         self.assertNotIn('\u202e', terminal.text)
 
+    def test_errors_are_text(self):
+        for words, status, says in (
+            (('show', 'ses_nothing', '--jq', '.id', *self.where()), NOT_FOUND, 'dormouse: '),
+            (('verify', '--jq', '.', '--data', '/nowhere'), NOT_FOUND, 'dormouse verify: '),
+            (('pending', '--nonsense', '--jq', '.'), USAGE, '--nonsense'),
+            (('pending', '--jq', '.items['), USAGE, '--jq: jq does not accept'),
+        ):
+            terminal = Terminal(*words)
+            self.assertEqual(terminal.ended(), status, terminal.text)
+            self.assertIn(says, terminal.text)
+            self.assertNotIn('"code"', terminal.text)
+        terminal = Terminal('show', 'ses_nothing', '--json', '--jq', '.id', *self.where())
+        self.assertEqual(terminal.ended(), NOT_FOUND)
+        self.assertIn('"code":"not_found"', terminal.text)
+
 
 if __name__ == '__main__':
     main()

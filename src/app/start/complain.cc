@@ -26,7 +26,7 @@ Json problem_of(Error const& error, int exit, std::vector<std::string> const& mi
 int complain(Command const& command, Error const& error, std::vector<std::string> const& mistakes) {
     int const exit = info(error.code).exit == 0 ? cli::status::failed : info(error.code).exit;
     std::string out;
-    if (command.json) {
+    if (command.json.errors) {
         out = cli::json_for_terminal(problem_of(error, exit, mistakes).text()) + "\n";
     } else {
         for (std::string const& mistake : mistakes)

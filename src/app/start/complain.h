@@ -2,6 +2,8 @@
 
 #include <dormouse/error.h>
 
+#include "cli/commands/cli.h"
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +13,7 @@ namespace dormouse::app {
 // The command of the command line that runs.
 struct Command {
     std::string_view name;
-    bool json = false;  // errors are one JSON object, as those of cli/commands
+    cli::AsJson json = false;  // errors are one JSON object, as those of cli/commands
 };
 
 // Prints on stderr why `dormouse NAME` failed, and each of `mistakes`; returns its exit status,

@@ -33,13 +33,17 @@ bool wants_color(Environment const& env) {
     return on_terminal() && env.no_color.empty() && env.term != "dumb";
 }
 
+// Errors are for a person. With --jq alone, what the command prints is for jq.
+bool errors_on_terminal() { return isatty(STDERR_FILENO) != 0; }
+
 // Returns true if a mistake in the words is reported as JSON.
 bool wants_json(int argc, char** argv) {
     for (int at = 1; at < argc; ++at) {
         std::string_view const word(argv[at]);
         bool const named = word == "-o" || word == "--output";
-        if (word == "--json" || word == "--jq" || word.starts_with("--jq=") ||
-            word == "--output=json" || word == "-ojson" ||
+        bool const filtered = word == "--jq" || word.starts_with("--jq=");
+        if (word == "--json" || (filtered && !errors_on_terminal()) || word == "--output=json" ||
+            word == "-ojson" ||
             (named && at + 1 < argc && std::string_view(argv[at + 1]) == "json"))
             return true;
     }
@@ -82,13 +86,16 @@ int run(int argc, char** argv, Programs const& programs) {
         (notice.exit == status::done ? std::cout : std::cerr) << notice.text;
         return flushed(notice.exit);
     }
-    auto jq = jq_of(parsed->global);
+    Global global = parsed->global;
+    global.text_errors = global.jq && !wants_json(argc, argv);
+    auto jq = jq_of(global);
     if (!jq) {
-        std::cerr << json_for_terminal(failure_json(jq.error()).text()) << '\n';
+        std::cerr << (global.text_errors
+                          ? text(jq.error())
+                          : json_for_terminal(failure_json(jq.error()).text()) + "\n");
         return jq.error().exit;
     }
     auto const env = environment();
-    Global global = parsed->global;
     auto const chosen = choose_login(global, env);
     bool const narrow = on_terminal() && global.format != Format::wide;
     Context context{.global = global,

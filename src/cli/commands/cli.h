@@ -43,13 +43,13 @@ struct ServeOptions {
     std::optional<std::string> public_url;  // allowed as Host and Origin
     std::string log_level = "info";         // debug | info | warn | error | off
     std::string log_format = "auto";        // auto (json unless stderr is a terminal) | text | json
-    bool json = false;                      // why it does not start, as JSON
+    AsJson json = false;                    // why it does not start, as JSON
 };
 
 struct VerifyOptions {
     std::string data;                       // data directory, never empty where it is needed
     std::optional<std::string> store = {};  // a postgres:// URL, instead of the directory
-    bool json = false;
+    AsJson json = false;
     std::string backup = {};  // a backup, instead of the directory; empty: none
     std::string key = {};     // its key file; empty: none
     bool rebuild = false;  // makes the file index of the directory, or indexes of the archive again
@@ -62,7 +62,7 @@ struct BackupOptions {
     std::string data;    // data directory, never empty; a server may use it
     std::string target;  // directory; "-": standard output gets a tar archive
     std::string key;     // key file; empty: not encrypted
-    bool json = false;
+    AsJson json = false;
 };
 
 struct RestoreOptions {
@@ -70,7 +70,7 @@ struct RestoreOptions {
     std::string data;    // a directory that is empty or does not exist
     std::string key;     // key file; empty: none
     std::string at;      // a time, such as 2026-11-22T08:00:00Z; empty: the newest state
-    bool json = false;
+    AsJson json = false;
 };
 
 struct ExportOptions {
@@ -80,7 +80,7 @@ struct ExportOptions {
     std::vector<std::string> sessions = {};  // ids or their beginnings; empty: all of the project
     std::string archive = {};  // a directory of files, instead of a store; empty: none
     std::string key_env = {};  // as VerifyOptions::key_env
-    bool json = false;         // errors as JSON; the export always is
+    AsJson json = false;       // errors as JSON; the export always is
 };
 
 // Moves completed sessions of a store into files.
@@ -93,7 +93,7 @@ struct ArchiveOptions {
     std::string key_env = {};               // as VerifyOptions::key_env; encrypts the files, too
     bool plain = false;                     // plain files in spite of the key
     bool dry_run = false;
-    bool json = false;
+    AsJson json = false;
     // Deletes the session from the store, if its newest event is still this one; an error says why
     // it is still there. Empty: no server works, so the command opens the store alone.
     std::function<std::expected<void, std::string>(std::string const& session, Seq head)> remove;
@@ -144,20 +144,20 @@ struct ImportOptions {
     bool restore_deleted = false;  // completed sessions that were deleted, under their ids
     bool dry_run = false;
     bool start = false;  // also sessions that a server continues at once
-    bool json = false;
+    AsJson json = false;
     std::string key_env = {};  // as VerifyOptions::key_env
 };
 
 struct CompactOptions {
     std::string data;                       // never empty where it is needed; a server may use it
     std::optional<std::string> store = {};  // a postgres:// URL, instead of the directory
-    bool json = false;
+    AsJson json = false;
 };
 
 struct UpgradeOptions {
     std::string store;    // a postgres:// URL
     bool finish = false;  // else only says how far the upgrade is
-    bool json = false;
+    AsJson json = false;
 };
 
 struct RekeyOptions {
@@ -165,13 +165,13 @@ struct RekeyOptions {
     std::string archive = {};               // a directory of files, instead of it; empty: none
     std::optional<std::string> store = {};  // a postgres:// URL, instead of the directory
     std::string key_env = {};               // as VerifyOptions::key_env
-    bool json = false;
+    AsJson json = false;
 };
 
 struct ConfigOptions {
     std::string what;  // init, check, show, keys, schema; mistakes: as check, without its summary
     std::string path;  // init: where to write, "-" is standard output; check: empty: there is none
-    bool json = false;
+    AsJson json = false;
     std::string data = {};  // check: the data directory that serve would use; empty: unknown
 };
 
@@ -213,7 +213,7 @@ struct ListenOptions {
     };
     std::uint16_t port = 0;  // of 127.0.0.1; 0: any free one
     std::string path;        // the only path, with its slash
-    bool json = false;       // errors as JSON
+    AsJson json = false;     // errors as JSON
     std::function<void(std::string const& url)> ready;
     std::function<Answer(std::string const& body)> take;  // called for each POST
 };

@@ -147,7 +147,7 @@ Outcome<int> execute(Context const& context, ServeArgs const& args) {
     auto directory = needed_data_directory(context.global, context.env);
     if (!directory) return std::unexpected(directory.error());
     options.data = *std::move(directory);
-    options.json = context.global.json;
+    options.json = context.as_json();
     if (!args.no_config) options.config = find_config(config_places(args.config, context.env));
     return context.programs.serve(options);
 }
@@ -160,7 +160,7 @@ Outcome<int> execute(Context const& context, VerifyArgs const& args) {
     if (!directory) return std::unexpected(directory.error());
     return context.programs.verify({.data = *std::move(directory),
                                     .store = args.store,
-                                    .json = context.global.json,
+                                    .json = context.as_json(),
                                     .backup = args.backup,
                                     .key = args.key,
                                     .rebuild = args.rebuild,
@@ -177,19 +177,19 @@ Outcome<int> execute(Context const& context, BackupArgs const& args) {
     return context.programs.backup({.data = *std::move(directory),
                                     .target = args.target,
                                     .key = args.key,
-                                    .json = context.global.json});
+                                    .json = context.as_json()});
 }
 
 Outcome<int> execute(Context const& context, CompactArgs const& args) {
     auto directory = data_directory_unless(args.store.has_value(), context.global, context.env);
     if (!directory) return std::unexpected(directory.error());
     return context.programs.compact(
-        {.data = *std::move(directory), .store = args.store, .json = context.global.json});
+        {.data = *std::move(directory), .store = args.store, .json = context.as_json()});
 }
 
 Outcome<int> execute(Context const& context, UpgradeArgs const& args) {
     return context.programs.upgrade(
-        {.store = args.store, .finish = args.finish, .json = context.global.json});
+        {.store = args.store, .finish = args.finish, .json = context.as_json()});
 }
 
 Outcome<int> execute(Context const& context, RekeyArgs const& args) {
@@ -204,7 +204,7 @@ Outcome<int> execute(Context const& context, RekeyArgs const& args) {
     return context.programs.rekey({.data = *std::move(directory),
                                    .store = args.store,
                                    .key_env = args.key_env,
-                                   .json = context.global.json});
+                                   .json = context.as_json()});
 }
 
 // A copy must not get into the default directory by an omission.
@@ -215,7 +215,7 @@ Outcome<int> execute(Context const& context, RestoreArgs const& args) {
                                      .data = context.global.data,
                                      .key = args.key,
                                      .at = args.at,
-                                     .json = context.global.json});
+                                     .json = context.as_json()});
 }
 
 namespace {
@@ -248,7 +248,7 @@ int execute(Context const& context, Command const& command) {
     if (exit.error().exit == status::unread) return status::unread;
     context.out.flush();
     auto const failed = with_token_source(context, exit.error());
-    if (context.global.json) {
+    if (context.as_json().errors) {
         context.err << json_for_terminal(failure_json(failed).text()) << '\n';
     } else {
         context.err << text(failed);

@@ -75,7 +75,7 @@ Json json_of(Context const& context, std::vector<ConfigPlace> const& places,
 }  // namespace
 
 Outcome<int> execute(Context const& context, ConfigArgs const& args) {
-    ConfigOptions options{.what = args.what, .path = args.path, .json = context.global.json};
+    ConfigOptions options{.what = args.what, .path = args.path, .json = context.as_json()};
     if ((args.what == "check" || args.what == "show") && args.path.empty()) {
         options.path = find_config(config_places({}, context.env));
     }

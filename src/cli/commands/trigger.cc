@@ -235,7 +235,7 @@ Outcome<int> execute(Context const& context, ListenArgs const& args) {
         return std::unexpected(works.error());
     ListenOptions listening{.port = args.port,
                             .path = "/" + random_key(),
-                            .json = context.global.json,
+                            .json = context.as_json(),
                             .ready = {},
                             .take = {}};
     listening.ready = [&](std::string const& url) {

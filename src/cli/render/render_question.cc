@@ -6,12 +6,17 @@
 
 namespace dormouse::cli {
 
+namespace {
+// Bold, italic, cyan.
+constexpr markdown::Marks terminal_marks{
+    {"\x1b[1m", "\x1b[22m"}, {"\x1b[3m", "\x1b[23m"}, {"\x1b[36m", "\x1b[39m"}};
+}  // namespace
+
 std::string question_text(json::View question, std::size_t indent, Style style) {
-    std::string_view const strong = style.color ? "\x1b[1m" : "";
-    std::string_view const normal = style.color ? "\x1b[22m" : "";
+    auto const& marks = style.color ? terminal_marks : markdown::written_marks;
     std::string out;
     bool begins = false;  // at the beginning of a line after the first
-    for (char const c : markdown::plain_text(plain(question), strong, normal)) {
+    for (char const c : markdown::plain_text(plain(question), marks)) {
         if (begins && c != '\n') out.append(indent, ' ');
         begins = c == '\n';
         out += c;

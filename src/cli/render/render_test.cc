@@ -135,12 +135,13 @@ TEST(Pending, Question_WithMarkdown_IsRendered) {
     json::View const call(R"({"reason":"user_input","id":"pnd_1","status":"waiting","message":)"
                           R"("Which **region**?\n\n- `eu`\n- us\n\nAnswer \u001b[2J soon."})");
     EXPECT_NE(pending_text(call, now, {})
-                  .find("asks      Which region?\n          - `eu`\n          - us\n\n"
+                  .find("asks      Which **region**?\n          - `eu`\n          - us\n\n"
                         "          Answer \\u{1b}[2J soon.\n"),
               std::string::npos)
         << pending_text(call, now, {});
-    EXPECT_NE(pending_text(call, now, Style{true}).find("Which \x1b[1mregion\x1b[22m?"),
-              std::string::npos);
+    auto const colored = how_to_settle(call, now, "", Style{true});
+    EXPECT_TRUE(colored.contains("Which \x1b[1mregion\x1b[22m?")) << colored;
+    EXPECT_TRUE(colored.contains("- \x1b[36meu\x1b[39m\n")) << colored;
 }
 
 TEST(Explain, EditedArguments_ShowsBothAndWhatDiffers) {

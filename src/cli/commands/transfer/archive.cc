@@ -51,7 +51,7 @@ Outcome<int> restore_one(Context const& context, ArchiveArgs const& args,
                                              .text = *std::move(lines),
                                              .restore_deleted = true,
                                              .dry_run = args.dry_run,
-                                             .json = context.global.json,
+                                             .json = context.as_json(),
                                              .key_env = args.key_env});
 }
 
@@ -88,7 +88,7 @@ Outcome<int> execute(Context const& context, ArchiveArgs const& args) {
                            .key_env = args.key_env,
                            .plain = args.plain,
                            .dry_run = args.dry_run,
-                           .json = context.global.json,
+                           .json = context.as_json(),
                            .remove = {}};
     auto const url = args.dry_run ? std::nullopt : working_server(context, *directory);
     if (url) {

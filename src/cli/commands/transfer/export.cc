@@ -150,7 +150,7 @@ Outcome<int> execute(Context const& context, ExportArgs const& args) {
              .sessions = args.sessions,
              .archive = args.archive,
              .key_env = args.key_env,
-             .json = context.global.json});
+             .json = context.as_json()});
     if (!context.global.server.empty())
         return failure(status::usage, "export reads a store, not a server",
                        "Name it by --data or --store; from a server: --events.");
@@ -162,7 +162,7 @@ Outcome<int> execute(Context const& context, ExportArgs const& args) {
          .project = args.all_projects ? std::string() : context.global.project,
          .sessions = args.sessions,
          .key_env = args.key_env,
-         .json = context.global.json});
+         .json = context.as_json()});
 }
 
 }  // namespace dormouse::cli

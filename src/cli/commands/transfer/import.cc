@@ -214,7 +214,7 @@ Outcome<int> import_export(Context const& context, ImportArgs const& args) {
                                              .restore_deleted = args.restore_deleted,
                                              .dry_run = args.dry_run,
                                              .start = args.start,
-                                             .json = context.global.json,
+                                             .json = context.as_json(),
                                              .key_env = args.key_env});
 }
 

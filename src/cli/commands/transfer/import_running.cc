@@ -199,8 +199,8 @@ private:
 std::optional<std::string> working_server(Context const& context, std::string const& directory) {
     if (!context.global.server.empty() || !context.global.context.empty())
         return server_url(context.global, context.env);
-    std::ifstream file(directory + "/url");
     if (directory.empty()) return std::nullopt;
+    std::ifstream file(directory + "/url");
     std::string url;
     if (!std::getline(file, url) || url.empty()) return std::nullopt;
     auto client = connect_to(context, url);

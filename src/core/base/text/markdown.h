@@ -41,10 +41,21 @@ struct Piece {
 // nullopt: the text is longer than 16 KiB, and must be shown as it is. Lists nest at most 8 deep.
 [[nodiscard]] std::optional<std::vector<Piece>> pieces(std::string_view text);
 
-// Plain text for people: drops emphasis, keeps `backticks` of code, separates blocks. Escapes
-// control and invisible characters; the last line has no \n. Writes `strong` before and `plain`
-// after strong text, for terminals.
-[[nodiscard]] std::string plain_text(std::string_view text, std::string_view strong = {},
-                                     std::string_view plain = {});
+// What is written before and after a piece within a line.
+struct Span {
+    std::string_view begin = {};
+    std::string_view end = {};
+};
+struct Marks {
+    Span strong = {};  // also of headings
+    Span emphasis = {};
+    Span code = {"`", "`"};
+};
+// As in Markdown itself.
+inline constexpr Marks written_marks{{"**", "**"}, {"*", "*"}, {"`", "`"}};
+
+// Plain text for people: writes `marks` around emphasis and code, separates blocks. Escapes
+// control and invisible characters of `text`; the last line has no \n.
+[[nodiscard]] std::string plain_text(std::string_view text, Marks const& marks = {});
 
 }  // namespace dormouse::markdown

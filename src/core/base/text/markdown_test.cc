@@ -123,8 +123,16 @@ TEST(PlainText, ControlCharacters_AreEscaped) {
     EXPECT_EQ(plain_text(std::string(20'000, '\x1b')).find('\x1b'), std::string::npos);
 }
 
-TEST(PlainText, StrongText_StandsBetweenItsMarks) {
-    EXPECT_EQ(plain_text("a **b** c", "<", ">"), "a <b> c");
+TEST(PlainText, Pieces_StandBetweenTheirMarks) {
+    Marks const marks{{"<", ">"}, {"/", "/"}, {"[", "]"}};
+    EXPECT_EQ(plain_text("a **b** *c* `d`", marks), "a <b> /c/ [d]");
+    EXPECT_EQ(plain_text("# Title\n\n- **a** `b`\n- *c*", marks), "<Title>\n- <a> [b]\n- /c/");
+    EXPECT_EQ(plain_text("`**a**`", marks), "[**a**]");
+}
+
+TEST(PlainText, WrittenMarks_AreThoseOfMarkdown) {
+    std::string const text = "a **b** *c* `d`\n- e\n- f";
+    EXPECT_EQ(plain_text(text, written_marks), text);
 }
 
 }  // namespace

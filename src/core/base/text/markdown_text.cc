@@ -11,7 +11,7 @@ using Edge = Piece::Edge;
 // Writes pieces as lines; the content of an item is indented below it.
 class Lines {
 public:
-    Lines(std::string_view strong, std::string_view plain) : strong_(strong), plain_(plain) {}
+    explicit Lines(Marks const& marks) : marks_(marks) {}
 
     void write(Piece const& piece);
     [[nodiscard]] std::string take() { return std::move(out_); }
@@ -19,11 +19,11 @@ public:
 private:
     void begin_line(bool apart);
     void write_text(std::string_view text);
+    void write_mark(std::string_view mark);
     void begin(Piece const& piece);
     void end(Piece const& piece);
 
-    std::string_view strong_;
-    std::string_view plain_;
+    Marks marks_;
     std::string out_;
     std::vector<std::string> indents_;  // one for each open item and code block
     bool fresh_ = true;                 // the line has only its indent and a marker
@@ -48,10 +48,20 @@ void Lines::write_text(std::string_view text) {
     }
 }
 
+// A mark may have escape sequences.
+void Lines::write_mark(std::string_view mark) {
+    if (mark.empty()) return;
+    out_ += mark;
+    fresh_ = false;
+}
+
 void Lines::begin(Piece const& piece) {
     switch (piece.mark) {
-        case Mark::paragraph:
-        case Mark::heading: begin_line(true); break;
+        case Mark::paragraph: begin_line(true); break;
+        case Mark::heading:
+            begin_line(true);
+            write_mark(marks_.strong.begin);
+            break;
         case Mark::list: begin_line(false); break;
         case Mark::item: {
             begin_line(false);
@@ -65,8 +75,9 @@ void Lines::begin(Piece const& piece) {
             out_ += "    ";
             indents_.emplace_back("    ");
             break;
-        case Mark::strong: out_ += strong_; break;
-        case Mark::code: write_text("`"); break;
+        case Mark::strong: write_mark(marks_.strong.begin); break;
+        case Mark::emphasis: write_mark(marks_.emphasis.begin); break;
+        case Mark::code: write_mark(marks_.code.begin); break;
         default: break;
     }
 }
@@ -78,8 +89,10 @@ void Lines::end(Piece const& piece) {
             indents_.pop_back();
             fresh_ = false;
             break;
-        case Mark::strong: out_ += plain_; break;
-        case Mark::code: write_text("`"); break;
+        case Mark::heading:
+        case Mark::strong: write_mark(marks_.strong.end); break;
+        case Mark::emphasis: write_mark(marks_.emphasis.end); break;
+        case Mark::code: write_mark(marks_.code.end); break;
         default: break;
     }
 }
@@ -93,10 +106,10 @@ void Lines::write(Piece const& piece) {
 
 }  // namespace
 
-std::string plain_text(std::string_view text, std::string_view strong, std::string_view plain) {
+std::string plain_text(std::string_view text, Marks const& marks) {
     auto const all = pieces(text);
     if (!all) return escape_for_terminal(text, true);
-    Lines lines(strong, plain);
+    Lines lines(marks);
     for (Piece const& piece : *all) lines.write(piece);
     return lines.take();
 }
