@@ -83,9 +83,13 @@ function decoded(bytes: Uint8Array<ArrayBuffer>, status: number): string {
   }
 }
 
-function parse(text: string, status: number): unknown {
+function parse(
+  text: string,
+  status: number,
+  decode: (text: string) => unknown = JSON.parse,
+): unknown {
   try {
-    return JSON.parse(text);
+    return decode(text);
   } catch {
     throw new UnexpectedResponse(status, `The answer (${status}) is not JSON.`);
   }
@@ -186,7 +190,7 @@ export class HttpClient {
       {
         method,
         headers,
-        body: request.body === undefined ? undefined : JSON.stringify(request.body),
+        body: request.body === undefined ? undefined : this.encode(request.body),
         signal: request.signal,
       },
     );
@@ -206,7 +210,18 @@ export class HttpClient {
     return parse(
       decoded(await readBytes(response, this.maxBytes), response.status),
       response.status,
+      (text) => this.decode(text),
     );
+  }
+
+  /** The value of a text in JSON. The web page overrides both, for integers beyond 2^53. */
+  protected decode(text: string): unknown {
+    return JSON.parse(text);
+  }
+
+  /** The text of a value in JSON. */
+  protected encode(value: unknown): string {
+    return JSON.stringify(value);
   }
 
   /** The answer of an operation of `openapi.json`, by its name. */

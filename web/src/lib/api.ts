@@ -1,6 +1,16 @@
 import { HttpClient, Refusal } from 'dormouse-client';
+import { parse, stringify } from './exact';
 
-export const client = new HttpClient();
+/** People approve arguments with all digits of their integers, so they are read and sent exactly. */
+class ExactClient extends HttpClient {
+  protected override decode(text: string): unknown {
+    return parse(text);
+  }
+  protected override encode(value: unknown): string {
+    return stringify(value);
+  }
+}
+export const client = new ExactClient();
 
 export interface Trouble {
   title: string;

@@ -1,5 +1,5 @@
 // One decision for several calls: only for the same tool and gate, and only for what a person saw.
-import { isLong, rows, show } from './text';
+import { exactly, isLong, rows, visible } from './text';
 import { isDoubt, isMine, isOpen, type Call, type Person } from './words';
 
 /** Whether a call may be decided together with others. Long arguments are read one call at a time. */
@@ -34,7 +34,9 @@ export interface Split {
 
 /** What is the same in all calls, and what differs in each. */
 export function split(calls: Call[]): Split {
-  const texts = calls.map((call) => rows(call.input).map(([name, value]) => [name, show(value)]));
+  const texts = calls.map((call) =>
+    rows(call.input).map(([name, value]) => [visible(name), exactly(value)]),
+  );
   const isSame = (name: string, text: string): boolean =>
     texts.every((one) => one.some(([other, value]) => other === name && value === text));
   const all = texts as [string, string][][];

@@ -1,6 +1,7 @@
 // Answers of a person, with what they typed kept until the server confirms it.
 import { Refusal, type RuleRequest, type SubmissionAnswer } from 'dormouse-client';
 import { client } from './api';
+import { stringify } from './exact';
 import { filePart, type Attached } from './files';
 import { inbox } from './inbox.svelte';
 import { load, save } from './storage';
@@ -25,7 +26,7 @@ export const emptyDraft = (): Draft => ({ comment: '', reason: '', answer: '' })
 
 export const draftOf = (id: string): Draft => load<Draft>(`draft:${id}`, emptyDraft());
 export const keepDraft = (id: string, draft: Draft): void =>
-  save(`draft:${id}`, JSON.stringify(draft) === JSON.stringify(emptyDraft()) ? null : draft);
+  save(`draft:${id}`, stringify(draft) === stringify(emptyDraft()) ? null : draft);
 
 /** What became of an answer that did not count. */
 export interface Late {

@@ -4,6 +4,7 @@ import { EVERY_PROJECT, feed } from './feed.svelte';
 import { me } from './me.svelte';
 import { sessions } from './sessions.svelte';
 import { time } from './clock.svelte';
+import { visible } from './text';
 import { startOfDay } from './time';
 import { agentName, isHuman, isMine, isOpen, type Call } from './words';
 
@@ -168,7 +169,7 @@ class Inbox {
     const session = call.agentID === undefined ? sessions.get(call.sessionID) : null;
     return {
       agent: agentName(call.agentID ?? session?.agentID ?? 'agent'),
-      title: call.sessionTitle ?? session?.title ?? 'Session',
+      title: visible(call.sessionTitle ?? session?.title ?? 'Session'),
     };
   }
 }

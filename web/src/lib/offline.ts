@@ -1,6 +1,7 @@
 // What this browser keeps to read without a connection: the newest sessions of a project as a list (LocalStorage), and
 // the history of the sessions that were open last (IndexedDB). Both are bounded, and removed at sign-out.
 import type { Event } from 'dormouse-client';
+import { stringify } from './exact';
 import { load, save } from './storage';
 import type { Call, Listed } from './words';
 
@@ -29,7 +30,7 @@ export const LIST_MAX = 50;
 export const SESSION_BYTES = 1_000_000;
 export const ALL_BYTES = 8_000_000;
 
-const size = (value: unknown): number => JSON.stringify(value).length;
+const size = (value: unknown): number => stringify(value).length;
 
 /** The newest events that fit; a history that begins later says so by `before`. */
 export function fitted(

@@ -1,6 +1,6 @@
 // The standing rule that a person makes with an approval, and rules in words.
 import type { Rule, RuleRequest } from 'dormouse-client';
-import { list, rows, show } from './text';
+import { exactly, list, rows, visible } from './text';
 
 export type Scope = 'call' | 'session' | 'project';
 export interface Choice {
@@ -67,7 +67,7 @@ export function condition(rule: Pick<Rule, 'input' | 'match'>): string {
   const chosen = rule.match as string[] | null;
   const shown = rows(rule.input)
     .filter(([name]) => !chosen || chosen.includes(name))
-    .map(([name, value]) => `${name} = ${show(value).replaceAll(/\s+/g, ' ')}`);
+    .map(([name, value]) => `${visible(name)} = ${exactly(value).replaceAll(/\s+/g, ' ')}`);
   const text = shown.length > 0 ? shown.join(' · ') : 'no arguments';
   return chosen ? `${text}; the others may differ` : text;
 }
@@ -78,7 +78,7 @@ export function meaning(choice: Choice, input: unknown, tool: string, agent: str
   const same =
     names.length === 0 || choice.match.length === names.length
       ? 'exactly these arguments'
-      : `the same ${list(names.filter((name) => choice.match.includes(name)))}`;
+      : `the same ${list(names.filter((name) => choice.match.includes(name)).map(visible))}`;
   const where = choice.scope === 'session' ? 'in this session' : `by ${agent} in this project`;
   return `Calls of ${tool} ${where} with ${same} then run without a question.`;
 }

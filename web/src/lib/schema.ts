@@ -1,4 +1,6 @@
 // Fields for arguments, from the JSON Schema of their tool.
+import { parse, stringify } from './exact';
+
 export interface Schema {
   type?: string | string[];
   properties?: Record<string, Schema>;
@@ -29,7 +31,9 @@ const kindOf = (schema: Schema, value: unknown): string => {
     ? 'string'
     : Array.isArray(value)
       ? 'array'
-      : typeof value;
+      : typeof value === 'bigint'
+        ? 'integer'
+        : typeof value;
 };
 
 export function fields(schema: Schema | null, input: unknown): Field[] {
@@ -59,13 +63,13 @@ export function fields(schema: Schema | null, input: unknown): Field[] {
 /** A value as the text of its field. */
 export function toText(field: Field, value: unknown): string {
   if (value === undefined) return '';
-  return field.kind === 'json' ? JSON.stringify(value, null, 2) : String(value);
+  return field.kind === 'json' ? stringify(value, 2) : String(value);
 }
 
 export type Read = { value: unknown; error: null } | { value: undefined; error: string };
 const bad = (error: string): Read => ({ value: undefined, error });
 
-function bounds(schema: Schema, value: number): string | null {
+function bounds(schema: Schema, value: number | bigint): string | null {
   if (schema.maximum !== undefined && value > schema.maximum)
     return `must be at most ${schema.maximum}`;
   if (schema.minimum !== undefined && value < schema.minimum)
@@ -97,6 +101,13 @@ function string(schema: Schema, text: string): Read {
   return { value: text, error: null };
 }
 
+/** A number with all its digits; null: the text is none. */
+function numberOf(text: string): number | bigint | null {
+  const plain = Number(text);
+  if (!Number.isFinite(plain)) return null;
+  return /^-?\d+$/.test(text) && !Number.isSafeInteger(plain) ? BigInt(text) : plain;
+}
+
 /** The value of a field's text, or what is wrong with it. */
 export function read(field: Field, text: string): Read {
   const { schema, kind } = field;
@@ -104,9 +115,10 @@ export function read(field: Field, text: string): Read {
     return field.required ? bad('must not be empty') : { value: undefined, error: null };
   }
   if (kind === 'number') {
-    const value = Number(text);
-    if (!Number.isFinite(value)) return bad('must be a number');
-    if (schema.type === 'integer' && !Number.isInteger(value)) return bad('must be a whole number');
+    const value = numberOf(text);
+    if (value === null) return bad('must be a number');
+    if (schema.type === 'integer' && typeof value === 'number' && !Number.isInteger(value))
+      return bad('must be a whole number');
     const error = bounds(schema, value);
     return error ? bad(error) : { value, error: null };
   }
@@ -116,7 +128,7 @@ export function read(field: Field, text: string): Read {
   }
   if (kind !== 'json') return string(schema, text);
   try {
-    return { value: JSON.parse(text) as unknown, error: null };
+    return { value: parse(text), error: null };
   } catch {
     return bad('is not JSON');
   }
@@ -128,7 +140,7 @@ export interface Change {
   after: unknown;
 }
 
-const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+const same = (a: unknown, b: unknown): boolean => stringify(a) === stringify(b);
 
 export function changes(before: unknown, after: unknown): Change[] {
   const [a, b] = [

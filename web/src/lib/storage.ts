@@ -1,10 +1,12 @@
 // Small things that this browser keeps; without storage (a private window) the page works all the same.
+import { parse, stringify } from './exact';
+
 const PREFIX = 'dormouse:';
 
 export function load<T>(key: string, otherwise: T): T {
   try {
     const text = localStorage.getItem(PREFIX + key);
-    return text === null ? otherwise : (JSON.parse(text) as T);
+    return text === null ? otherwise : (parse(text) as T);
   } catch {
     return otherwise;
   }
@@ -14,7 +16,7 @@ export function save(key: string, value: unknown): void {
   try {
     if (value === null || value === undefined || value === '')
       localStorage.removeItem(PREFIX + key);
-    else localStorage.setItem(PREFIX + key, JSON.stringify(value));
+    else localStorage.setItem(PREFIX + key, stringify(value));
   } catch {
     // Full or forbidden: nothing is kept.
   }

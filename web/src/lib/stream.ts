@@ -1,6 +1,7 @@
 // A stream of events that comes back by its cursor. Nothing is lost or shown twice: the server continues after the
 // last id, and an event that is known already is dropped by its number.
 import { parseEvents, type HttpClient, type Event } from 'dormouse-client';
+import { parse } from './exact';
 
 export type LinkState =
   | { kind: 'connecting' }
@@ -101,7 +102,7 @@ export class Stream {
           this.at(frame.id);
           continue;
         }
-        const event = JSON.parse(frame.data) as Event;
+        const event = parse(frame.data) as Event;
         if (frame.event === 'bye') return String((event as unknown as { reason: string }).reason);
         this.options.onFrame({ id: frame.id, type: frame.event, event });
         if (frame.id !== null) this.at(frame.id);

@@ -1,3 +1,6 @@
+import { stringify } from './exact';
+
+const LINE = 80;
 const HIDDEN =
   // eslint-disable-next-line no-control-regex
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
@@ -18,14 +21,39 @@ export function show(value: unknown): string {
   if (Array.isArray(value) && value.length > 0 && value.every((one) => typeof one !== 'object')) {
     return value.map(show).join(', ');
   }
-  return visible(JSON.stringify(value, null, 2));
+  return visible(stringify(value, 2));
+}
+
+/** Whether a text could be read as another value: an empty one, a number, a list, or with spaces at its ends. */
+function isAmbiguous(text: string): boolean {
+  if (text === '' || /^[ \t\u00a0\u2000-\u200a\u3000]|[ \t\u00a0\u2000-\u200a\u3000]$/.test(text))
+    return true;
+  if (!/^\s*[-\d[{"tfn]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A value of the arguments so that different values look different: the text "5" is in quotes, the number 5 is not,
+ * and a list says where each of its values ends. */
+export function exactly(value: unknown): string {
+  if (value === undefined) return '';
+  if (typeof value === 'string')
+    return isAmbiguous(value) ? visible(stringify(value)) : visible(value);
+  if (!Array.isArray(value) || value.some((one) => one !== null && typeof one === 'object'))
+    return show(value);
+  const line = `[${value.map((one) => stringify(one)).join(', ')}]`;
+  return visible(line.length > LINE ? stringify(value, 2) : line);
 }
 
 const LONG = 12;
 
 /** Whether a value takes more lines than are read at a glance. */
 export function isLong(value: unknown): boolean {
-  const text = show(value);
+  const text = exactly(value);
   return text.split('\n').length > LONG || text.length > LONG * 80;
 }
 
@@ -40,7 +68,7 @@ export function rows(input: unknown): [string, unknown][] {
 /** "shop 2.41.0 → production": the arguments on one line. */
 export const oneLine = (input: unknown): string =>
   rows(input)
-    .map(([, value]) => show(value).replaceAll(/\s+/g, ' '))
+    .map(([, value]) => exactly(value).replaceAll(/\s+/g, ' '))
     .join(' \u00b7 ');
 
 /** Shortened in the middle; the end tells ids of one session apart. */

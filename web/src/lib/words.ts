@@ -141,7 +141,7 @@ export const canReassign = (call: Call, me: Person): boolean =>
 
 export function question(call: Call): string {
   if (call.message && isAsked(call)) return headline(call.message).title || `${call.tool} asks`;
-  if (call.message && call.doubtQuestion !== true) return call.message;
+  if (call.message && call.doubtQuestion !== true) return visible(call.message);
   if (isDoubt(call)) return `Did ${call.tool} finish?`;
   if (call.reason === 'approval') return `Run ${call.tool}?`;
   if (isHuman(call)) return `${call.tool} asks`;

@@ -1,5 +1,5 @@
 // Texts of models, tools, mail and files are text: nothing of them runs, loads or looks like the page.
-import { expect, shows, signIn, test, type Page } from './page.ts';
+import { button, expect, shows, signIn, test, textOf, type Page } from './page.ts';
 
 const BAD = '<img src=x onerror="window.hacked=1">';
 const DRAWING = `<svg xmlns="http://www.w3.org/2000/svg" onload="window.hacked=1"><script>window.hacked=1</script></svg>`;
@@ -142,7 +142,7 @@ ask = "Run {input.what}?"
     provider,
     server,
   }) => {
-    const input = { what: 'safe\u202Etxt.exe\u200B' };
+    const input = { what: 'safe\u202Etxt.exe\u200B', 'no\u202Ete': 1 };
     provider.says = (request) =>
       request.includes('"role":"tool"') ? ['Done.'] : [{ tool: 'run', input }];
     await server.create('go', { agentID: 'writer' });
@@ -151,5 +151,42 @@ ask = "Run {input.what}?"
     await shows(page.locator('.exec'), 'U+200B');
     const text = await page.locator('.exec').innerText();
     expect(text).not.toMatch(/[\u202A-\u202E\u200B]/u);
+    // Nor in the question, the lists, the confirmation and the names of the arguments.
+    await button(page, 'Approve…').click();
+    await shows(page, 'Run this once?');
+    expect(await textOf(page)).not.toMatch(/[\u202A-\u202E\u200B]/u);
+    expect(await page.title()).not.toMatch(/[\u202A-\u202E\u200B]/u);
+    await shows(page.locator('.sum'), 'no⟨U+202E⟩te');
+  });
+
+  test('what is approved is what is shown, to the last digit and space', async ({
+    page,
+    provider,
+    server,
+  }) => {
+    const raw =
+      '{"what":"pay","account":12345678901234567891,"lines":"one\\n  two","list":["a, b","c"],"code":"5"}';
+    provider.says = (request) =>
+      request.includes('"role":"tool"') ? ['Done.'] : [{ tool: 'run', input: raw }];
+    const session = await server.create('go', { agentID: 'writer' });
+    await signIn(page, server);
+    await button(page, 'Approve…').click();
+    const sum = page.locator('.sum');
+    for (const text of ['12345678901234567891', '["a, b", "c"]', '"5"']) await shows(sum, text);
+    expect(await sum.innerText()).toContain('one\n  two');
+    await button(page, 'Back').click();
+    // An edit of one argument changes no other.
+    await page.keyboard.press('e');
+    await expect(page.getByLabel('account')).toHaveValue('12345678901234567891');
+    await page.getByLabel('what').fill('refund');
+    await button(page, 'Done').click();
+    await button(page, 'Approve…').click();
+    await button(page, 'Approve with 1 change and run').click();
+    await shows(page, 'Approved');
+    await server.atRest(session.id);
+    const events = await server.api.call('GET', `/api/sessions/${session.id}/events`);
+    expect(events.text).toContain('12345678901234567891');
+    expect(events.text).not.toContain('12345678901234567000');
+    expect(events.text).toMatch(/"what":"refund"/);
   });
 });

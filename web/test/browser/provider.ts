@@ -9,14 +9,14 @@ export const PIECES = [
   'and the end.',
 ];
 
-/** A call of a tool. */
+/** A call of a tool; a text is the JSON of its arguments as it is sent. */
 export interface Wanted {
   tool: string;
   input: unknown;
 }
 
 function wants({ tool, input }: Wanted): object {
-  const call = { name: tool, arguments: JSON.stringify(input) };
+  const call = { name: tool, arguments: typeof input === 'string' ? input : JSON.stringify(input) };
   return { tool_calls: [{ index: 0, id: `call_${tool}`, type: 'function', function: call }] };
 }
 
