@@ -134,6 +134,20 @@ describe('story', () => {
 });
 
 describe('conversation', () => {
+  it('failure_that_ends_a_turn_is_one_message', () => {
+    const error = { code: 'model_failed', message: 'The provider answered 400.' };
+    const failures = (retryAt: number | null): boolean[] =>
+      conversation(
+        [
+          { type: 'model_failed', data: { error, retryAt } },
+          { type: 'turn_ended', data: { finishReason: 'error', error } },
+        ].map((one, at) => ({ ...one, seq: at + 1, at, sessionID: 'ses_1' })) as unknown as Event[],
+      ).messages.flatMap((one) =>
+        one.blocks.flatMap((block) => (block.kind === 'failure' ? [block.last] : [])),
+      );
+    expect(failures(null)).toEqual([true]);
+    expect(failures(5000)).toEqual([false, true]);
+  });
   it('card_of_a_call_has_its_placeholder_progress_and_files', () => {
     const call = { callID: 'call_1', pendingID: 'pnd_1' };
     const events = [

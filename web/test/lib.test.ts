@@ -31,6 +31,7 @@ describe('times', () => {
     expect(duration(48 * MINUTE + 9000)).toBe('48 min 9 s');
     expect(duration(51 * HOUR)).toBe('2 d 3 h');
     expect(span(48 * MINUTE + 9000)).toBe('48 min');
+    expect([span(-5), span(412)]).toEqual(['0 s', '0 s']);
   });
   it('ago_after_seven_days_is_a_date', () => {
     const now = Date.UTC(2026, 10, 23, 12);
@@ -89,6 +90,15 @@ describe('markdown', () => {
     expect(safe(' javascript:alert(1)')).toBe(false);
     expect(safe('data:text/html,x')).toBe(false);
     expect(safe('https://example.org')).toBe(true);
+  });
+  it('list_inside_a_list_keeps_its_kind_and_the_numbers_around_it', () => {
+    const item = (text: string) => [{ kind: 'text', text }];
+    expect(markdown('1. one\n2. two\n   - inner\n     * deep\n3. three')).toEqual([
+      { kind: 'list', ordered: true, items: [item('one'), item('two')] },
+      { kind: 'list', ordered: false, items: [item('inner')], level: 1 },
+      { kind: 'list', ordered: false, items: [item('deep')], level: 2 },
+      { kind: 'list', ordered: true, items: [item('three')], start: 3 },
+    ]);
   });
   it('lists_code_and_headings_become_nodes', () => {
     const kinds = markdown('# Title\n\n- one\n- two\n\n```\ncode\n```\ntext').map(

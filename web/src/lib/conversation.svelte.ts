@@ -243,7 +243,12 @@ export class Folder {
     this.view.failed = error !== null;
     if (error) {
       const said = text(error, 'message') ?? 'The turn failed.';
-      this.agent(event).blocks.push({
+      const { blocks } = this.agent(event);
+      const before = blocks.at(-1);
+      // The failure of its last attempt ended the turn: that is one message.
+      if (before?.kind === 'failure' && before.retryAt === null && before.text === said)
+        return void (before.last = true);
+      blocks.push({
         kind: 'failure',
         id: `end-${event.seq}`,
         at: event.at,

@@ -9,7 +9,8 @@ export type Inline =
   | { kind: 'link'; inside: Inline[]; href: string };
 export type Node =
   | { kind: 'p' | 'heading' | 'quote'; inside: Inline[] }
-  | { kind: 'list'; ordered: boolean; items: Inline[][] }
+  /** `level`: how deep it is in other lists; `start`: the number of the first item, if not 1. */
+  | { kind: 'list'; ordered: boolean; items: Inline[][]; level?: number; start?: number }
   | { kind: 'table'; head: Inline[][]; rows: Inline[][][] }
   | { kind: 'code'; text: string }
   | { kind: 'rule' };
@@ -44,7 +45,8 @@ function inline(text: string, depth = 0): Inline[] {
   return found;
 }
 
-const ITEM = /^\s{0,6}(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/;
+const ITEM = /^(\s{0,6})(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/;
+const LEVELS = 3;
 /** The line below the head of a table. */
 const RULER = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
 const COLUMNS = 50;
@@ -100,14 +102,26 @@ class Blocks {
   }
 
   private list(): void {
-    const ordered = ITEM.exec(this.lines[this.at] ?? '')?.[1] !== undefined;
-    const items: Inline[][] = [];
+    /** The indents of the lists around an item. */
+    const indents: number[] = [];
+    let list: (Node & { kind: 'list' }) | null = null;
     for (; this.at < this.lines.length; this.at += 1) {
       const match = ITEM.exec(this.lines[this.at] ?? '');
       if (!match) break;
-      items.push(inline(match[2] ?? ''));
+      const [, { length: indent } = '', number, text = ''] = match;
+      while (indents.length > 1 && indent < (indents.at(-1) ?? 0)) indents.pop();
+      if (indents.length === 0 || indent > (indents.at(-1) ?? 0) + 1) indents.push(indent);
+      const level = Math.min(indents.length - 1, LEVELS);
+      const ordered = number !== undefined;
+      if (!list || list.ordered !== ordered || (list.level ?? 0) !== level) {
+        const start = Number(number ?? 1);
+        list = { kind: 'list', ordered, items: [] };
+        if (level > 0) list.level = level;
+        if (start !== 1) list.start = start;
+        this.nodes.push(list);
+      }
+      list.items.push(inline(text));
     }
-    this.nodes.push({ kind: 'list', ordered, items });
   }
 
   private table(): void {

@@ -24,6 +24,7 @@ export function duration(ms: number, units = 2): string {
 
 /** How long a wait has lasted, coarse enough not to change each second after the first minute. */
 export function span(ms: number): string {
+  if (ms < SECOND) return '0 s';
   if (ms < MINUTE) return duration(ms, 1);
   return duration(ms, ms >= DAY ? 2 : 1);
 }

@@ -1,5 +1,15 @@
 // Texts of models, tools, mail and files are text: nothing of them runs, loads or looks like the page.
-import { button, expect, shows, signIn, test, textOf, type Page } from './page.ts';
+import {
+  accessible,
+  button,
+  expect,
+  PHONE,
+  shows,
+  signIn,
+  test,
+  textOf,
+  type Page,
+} from './page.ts';
 
 const BAD = '<img src=x onerror="window.hacked=1">';
 const DRAWING = `<svg xmlns="http://www.w3.org/2000/svg" onload="window.hacked=1"><script>window.hacked=1</script></svg>`;
@@ -157,6 +167,45 @@ ask = "Run {input.what}?"
     expect(await textOf(page)).not.toMatch(/[\u202A-\u202E\u200B]/u);
     expect(await page.title()).not.toMatch(/[\u202A-\u202E\u200B]/u);
     await shows(page.locator('.sum'), 'no⟨U+202E⟩te');
+  });
+
+  test('long argument fits a phone, is read to its end, and is whole on paper', async ({
+    page,
+    provider,
+    server,
+  }) => {
+    const what = Array.from({ length: 60 }, (_, line) => `line ${line}`).join('\n');
+    provider.says = (request) =>
+      request.includes('"role":"tool"') ? ['Done.'] : [{ tool: 'run', input: { what } }];
+    const title = 'A title that is much longer than the window is wide: '.repeat(5);
+    const { id } = await server.create('go', { agentID: 'writer', title: title.slice(0, 200) });
+    await page.setViewportSize(PHONE.viewport);
+    const call = await server.openCall(id);
+    await signIn(page, server, `/a/${call.id}`);
+    const value = page.locator('.long-value');
+    expect((await value.boundingBox())?.width).toBeGreaterThan(200);
+    await expect(button(page, 'Approve…')).toBeDisabled();
+    await accessible(page, 'a long argument');
+    await button(page, 'I have read all of it').click();
+    await expect(button(page, 'Approve…')).toBeEnabled();
+    await page.emulateMedia({ media: 'print' });
+    expect(await value.evaluate((one) => one.scrollHeight - one.clientHeight)).toBe(0);
+    await expect(button(page, 'Approve…')).toBeHidden();
+    await page.emulateMedia({ media: 'screen' });
+    for (const size of [PHONE.viewport, { width: 1440, height: 900 }]) {
+      await page.setViewportSize(size);
+      await page.goto(`${server.url}/sessions/${id}`);
+      await expect(page.locator('.sh h1')).toBeInViewport({ ratio: 1 });
+      expect(
+        await page.evaluate(() =>
+          Math.max(
+            ...[...document.querySelectorAll('.sh *')].map(
+              (one) => one.getBoundingClientRect().right - innerWidth,
+            ),
+          ),
+        ),
+      ).toBeLessThanOrEqual(0);
+    }
   });
 
   test('what is approved is what is shown, to the last digit and space', async ({
