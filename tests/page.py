@@ -141,6 +141,23 @@ class Page(Tools):
         receipt = self.server.get('/async-tool/pending/' + pending)['receipt']
         self.assertEqual(receipt['seq'], call['receipt']['seq'])
 
+    def test_approval_shows_arguments_with_markup_as_stored(self):
+        self.serve(self.command('cat') + """
+[[gate]]
+tools = ["deploy"]
+ask = "{input.target}"
+""")
+        target = '__all__'
+        session = self.server.create('deploy ' + target, agent='ops')['id']
+        (call,) = self.server.open_calls(session)
+        bob = Person(self.server, 'bob')
+        for page in (bob.get(call['id']), bob.get(call['id'], 'approve')):
+            # The row of the argument, and the JSON of all.
+            self.assertIn('target' + target, page.text)
+            self.assertIn('{"target":"__all__"}', page.text)
+            self.assertNotIn('strong', page.tags)
+        self.assertEqual(bob.get(call['id'], 'approve').hidden['inputDigest'], call['inputDigest'])
+
     def test_denied_call_never_runs_late_answer_names_the_decider(self):
         pending = self.waiting_call()
         bob, eve = Person(self.server, 'bob'), Person(self.server, 'eve')

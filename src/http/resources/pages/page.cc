@@ -15,6 +15,7 @@
 #include "json/json.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace dormouse::http {
 
@@ -79,15 +80,16 @@ std::string value_html(json::View value) {
     return "<span class=\"said\">" + shown(text ? *text : std::string(value.raw())) + "</span>";
 }
 
-// Lists the arguments that the question does not contain, one in each row, and all of them as JSON.
-std::string arguments(Json const& input, std::string const& question) {
+// Lists the arguments, one in each row, and all of them as JSON. `heading`: the argument that is
+// the question itself and has no row; nullopt: all have one.
+std::string arguments(Json const& input, std::optional<std::string> const& heading) {
     json::View const view(input);
     std::string const raw =
         "<details><summary>Raw JSON</summary>" + block(input.text()) + "</details>";
     if (view.kind() != json::Kind::object) return row("Arguments", value_html(view) + raw);
     std::string rows;
     view.members([&](std::string_view name, json::View value) {
-        if (value.string().value_or("") != question) rows += row(shown(name), value_html(value));
+        if (!heading || value.string() != heading) rows += row(shown(name), value_html(value));
     });
     return row("Arguments", (rows.empty() ? "" : "<dl>\n" + rows + "</dl>\n") + raw);
 }
@@ -110,9 +112,9 @@ std::string edits(wire::CallView const& call) {
 }
 
 std::string facts(State const& state, wire::CallView const& call, wire::PauseView const& pause,
-                  std::string const& question, Time now) {
+                  std::optional<std::string> const& heading, Time now) {
     std::string out = "<dl>" + row("Tool", shown(call.spec.tool)) +
-                      arguments(call.spec.input, question) + edits(call) +
+                      arguments(call.spec.input, heading) + edits(call) +
                       row("Agent", shown(state.agent));
     std::string const& title = state.title.empty() ? state.auto_title : state.title;
     if (!title.empty()) out += row("Session", "<span class=\"said\">" + shown(title) + "</span>");
@@ -121,6 +123,12 @@ std::string facts(State const& state, wire::CallView const& call, wire::PauseVie
     out += row("Since", time_html(pause.created, now));
     if (pause.deadline && !pause.receipt) out += row("Deadline", time_html(*pause.deadline, now));
     return out + "</dl>\n";
+}
+
+// An agent asks in Markdown. The question of an approval rule is plain text, because it can contain
+// arguments, of which nothing may be hidden.
+bool is_asked_by_agent(PauseReason reason, bool doubt) {
+    return !doubt && (reason == PauseReason::user_input || reason == PauseReason::elicitation);
 }
 
 std::string commands(std::string const& id, PauseReason reason) {
@@ -201,12 +209,16 @@ PageText page_of(State const& state, wire::History const& history, wire::PauseVi
                  Viewer const& viewer, Time now) {
     auto const& call = history.calls().at(pause.pending.call);
     std::string const question = question_of(call, pause);
-    QuestionHtml const asked_html = question_html(question, "Waiting: " + call.spec.tool);
-    std::string const about = facts(state, call, pause, question, now);
+    bool const doubt = asks_of_doubt(state, pause.pending);
+    bool const asks = is_asked_by_agent(pause.terms.reason, doubt);
+    QuestionHtml const asked_html = asks ? question_html(question, "Waiting: " + call.spec.tool)
+                                         : QuestionHtml{html_text(question), ""};
+    std::string const about =
+        facts(state, call, pause, asks ? std::optional(question) : std::nullopt, now);
     std::string const stop = pause.receipt ? "" : why_no_form(pause, viewer, now);
     bool const answers = !pause.receipt && stop.empty();
     FormOf const of{.terms = pause.terms,
-                    .doubt = asks_of_doubt(state, pause.pending),
+                    .doubt = doubt,
                     .id = pause.pending.text(),
                     .digest = digest_text(sha256(json::canonical(call.spec.input))),
                     .token = viewer.form_token,
@@ -217,7 +229,7 @@ PageText page_of(State const& state, wire::History const& history, wire::PauseVi
                       "<h1>" + asked_html.heading + "</h1>\n" + asked_html.body;
     if (pause.receipt) out += outcome(pause);
     out += answers ? first_step(of, about) : about + stop;
-    return {title_text(markdown::plain_text(question)), out};
+    return {title_text(asks ? markdown::plain_text(question) : question), out};
 }
 
 }  // namespace dormouse::http
