@@ -47,9 +47,10 @@ class Mcp(Case):
         return self.begin_stream('tools/call', session, id, name=name, arguments=arguments,
                                  **({'_meta': meta} if meta else {}))
 
-    def begin_stream(self, method, session=None, id=7, headers=None, **params):
+    def begin_stream(self, method, session=None, id=7, headers=None, server=None, **params):
         """Returns the open answer to a request that waits."""
-        connection = http.client.HTTPConnection('127.0.0.1', self.server.port, timeout=30)
+        port = (server or self.server).port
+        connection = http.client.HTTPConnection('127.0.0.1', port, timeout=30)
         self.addCleanup(connection.close)
         headers = {'Authorization': f'Bearer {self.server.token}', 'Accept': BOTH,
                    'Content-Type': 'application/json', **(headers or {})}

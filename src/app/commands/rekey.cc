@@ -6,6 +6,7 @@
 #include "app/release.h"
 #include "app/start/complain.h"
 #include "app/start/shared_records.h"
+#include "http/resources/mcp/mcp_marks.h"
 #include "io/clock.h"
 #include "json/json.h"
 #include "runtime/known_keys.h"
@@ -78,8 +79,9 @@ Result<Rekeyed> rekey_directory(cli::RekeyOptions const& options) {
 }
 
 // The values that processes share are few: each is replaced by itself.
-Result<void> seal_values(store::PostgresStore& database, store::Sealer& sealer) {
-    auto const found = database.values(sign_in_values);
+Result<void> seal_values(store::PostgresStore& database, store::Sealer& sealer,
+                         std::string const& prefix) {
+    auto const found = database.values(prefix);
     if (!found) return std::unexpected(found.error());
     for (port::SharedValue const& one : *found) {
         if (sealer.is_sealed(one.value)) continue;
@@ -93,8 +95,9 @@ Result<void> seal_values(store::PostgresStore& database, store::Sealer& sealer) 
 Result<std::uint64_t> seal_database(store::PostgresStore& database, store::Sealer& sealer) {
     if (!sealer.mixed()) return 0;
     if (auto ready = sealer.prepare(); !ready) return std::unexpected(std::move(ready.error()));
-    if (auto sealed = seal_values(database, sealer); !sealed)
-        return std::unexpected(std::move(sealed.error()));
+    for (std::string_view const prefix : {std::string_view(sign_in_values), http::mcp_marks_values})
+        if (auto sealed = seal_values(database, sealer, std::string(prefix)); !sealed)
+            return std::unexpected(std::move(sealed.error()));
     store::Resealer resealer(sealer);
     auto const contents = database.rewrite(resealer);
     if (!contents) return contents;

@@ -8,6 +8,7 @@
 #include "http/objects/html.h"
 #include "http/resources/mcp/handlers.h"
 #include "http/resources/mcp/mcp_sessions.h"
+#include "http/resources/mcp/mcp_shared.h"
 #include "http/resources/mcp/sign_in.h"
 #include "http/resources/operations/doctor/readiness.h"
 #include "http/resources/operations/metrics/metrics.h"
@@ -165,6 +166,10 @@ Api::Api(Services services)
       readiness_(std::make_unique<Readiness>(services_)),
       oidc_(services.oidc ? std::make_unique<OidcSignIn>(*services.oidc) : nullptr),
       mcp_sessions_(std::make_unique<McpSessions>()),
+      mcp_shared_(
+          std::make_unique<McpShared>(McpShared::Services{services.loop, services.journal,
+                                                          services.shared_values, services.publish},
+                                      *mcp_sessions_)),
       mcp_sign_ins_(std::make_unique<McpSignIns>(services.foreign_sign_in_key)),
       mail_(services.loop, services.journal, services.runner),
       cutter_(services.runner, services.loop, services.journal, services.keep,
@@ -213,7 +218,10 @@ void Api::missed_appends() {
     webhooks_->offer_all();
 }
 
-void Api::on_signal(Epoch from, std::string_view text) { streams_->on_signal(from, text); }
+void Api::on_signal(Epoch from, std::string_view text) {
+    streams_->on_signal(from, text);
+    mcp_shared_->on_signal(text);
+}
 
 bool Api::awaited() const {
     return streams_->count() > 0 || feed_streams_->count() > 0 || changes_->watched() ||

@@ -48,6 +48,7 @@ namespace dormouse::http {
 class Changes;
 class FeedStreams;
 class McpSessions;
+class McpShared;
 struct McpSignIns;
 class Metrics;
 class Observed;
@@ -104,6 +105,7 @@ struct Services {
     port::RemovedContents* removed = nullptr;  // of the store; null: it has no files
     // Sends a message to the other processes that use the store. Empty: there are none.
     std::function<void(std::string_view)> publish = {};
+    port::SharedValues* shared_values = nullptr;  // of those processes; null: there are none
     // Returns why messages of those processes do not arrive; empty: they do, or there are none. May
     // be empty.
     std::function<std::string()> signal_failure = {};
@@ -215,6 +217,7 @@ public:
     [[nodiscard]] runner::HistoryCutter& cutter() { return cutter_; }
     [[nodiscard]] runner::Redactor& redactor() { return redactor_; }
     [[nodiscard]] McpSessions& mcp_sessions() { return *mcp_sessions_; }
+    [[nodiscard]] McpShared& mcp_shared() { return *mcp_shared_; }
     [[nodiscard]] McpSignIns& mcp_sign_ins() { return *mcp_sign_ins_; }
     [[nodiscard]] OidcSignIn* oidc() { return oidc_.get(); }  // null: there is no provider
     [[nodiscard]] WebPage const& web_page() const { return web_page_; }
@@ -272,6 +275,7 @@ private:
     std::unique_ptr<Readiness> readiness_;
     std::unique_ptr<OidcSignIn> oidc_;
     std::unique_ptr<McpSessions> mcp_sessions_;
+    std::unique_ptr<McpShared> mcp_shared_;
     std::unique_ptr<McpSignIns> mcp_sign_ins_;
     runner::MailService mail_;
     runner::HistoryCutter cutter_;

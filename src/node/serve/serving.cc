@@ -144,6 +144,7 @@ http::Services Serving::services(ServingSettings const& settings) {
             .audit_ends = node_.audit_ends,
             .removed = node_.removed,
             .publish = publisher(),
+            .shared_values = node_.shared_store,
             .signal_failure = [&node = node_] { return node.channel_failure(); },
             .unwritable = [&node = node_] { return node.unwritable(); },
             .exports = settings.exports,

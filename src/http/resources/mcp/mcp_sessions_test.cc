@@ -17,10 +17,14 @@ TEST(McpSessions, Session_OfOneCaller_IsForNobodyElse) {
     EXPECT_FALSE(sessions.use("alice", id)) << "it has ended";
 }
 
-TEST(McpSessions, UnknownId_OfOurForm_IsTakenUp) {
+TEST(McpSessions, IdOfAnotherProcess_OfThisCaller_IsTakenUp) {
+    McpSessions other;
     McpSessions sessions;
-    EXPECT_TRUE(sessions.use("alice", "mcp_" + random_of('b')));
-    EXPECT_FALSE(sessions.use("bob", "mcp_" + random_of('b')));
+    auto const id = other.begin("alice", random_of('b'));
+    EXPECT_FALSE(sessions.use("bob", id)) << "also if the caller comes first";
+    EXPECT_TRUE(sessions.use("alice", id));
+    EXPECT_FALSE(sessions.use("bob", id));
+    EXPECT_FALSE(sessions.use("alice", "mcp_" + random_of('b'))) << "nobody's";
     EXPECT_FALSE(sessions.use("alice", "mcp_" + random_of('/')));
     EXPECT_FALSE(sessions.use("alice", "mcp_short"));
     EXPECT_FALSE(sessions.use("alice", ""));

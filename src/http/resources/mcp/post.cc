@@ -3,6 +3,7 @@
 
 #include "http/resources/mcp/handlers.h"
 #include "http/resources/mcp/mcp_sessions.h"
+#include "http/resources/mcp/mcp_shared.h"
 #include "http/resources/mcp/own_requests.h"
 
 #include "base/text/text.h"
@@ -29,7 +30,8 @@ public:
 private:
     [[nodiscard]] bool refuse();
     [[nodiscard]] bool has_requests() const;
-    void cancel_named();
+    void withdraw_named();
+    void process();
     void begin_session();
     void take_response();
     void begin_stream();
@@ -44,7 +46,8 @@ private:
     Api& api_;
     ExchangePtr const x_;
     rpc::Received received_ = {};
-    std::string session_;  // of MCP; empty: none
+    std::string session_;      // of MCP; empty: none
+    std::uint64_t after_ = 0;  // the newest withdrawal before this request (McpMarks)
     std::vector<std::pair<std::string, std::string>> headers_;
     std::shared_ptr<mcp::Face> face_;
     std::shared_ptr<EventStream> stream_;  // null: the answer is one JSON text
@@ -147,23 +150,41 @@ void McpAnswer::begin_stream() {
 
 bool McpAnswer::gone() const { return kept_ ? kept_->given_up() : x_->responder->gone(); }
 
-void McpAnswer::cancel_named() {
+// Withdraws the requests that notifications/cancelled names, then handles the other messages.
+void McpAnswer::withdraw_named() {
+    std::vector<std::string> requests;
     for (rpc::Message const& message : received_.messages) {
         if (message.kind != Kind::notification || message.method != "notifications/cancelled")
             continue;
         json::View const params(message.params);
-        api_.mcp_sessions().cancel(session_, std::string(params["requestId"].raw()));
+        requests.emplace_back(params["requestId"].raw());
     }
+    if (session_.empty() || requests.empty()) return process();
+    api_.mcp_shared().cancel(session_, requests,
+                             [self = shared_from_this()](Result<void> const& stored) {
+                                 if (!stored) return self->x_->fail(stored.error());
+                                 self->process();
+                             });
 }
 
 void McpAnswer::begin(rpc::Received received) {
     received_ = std::move(received);
     if (refuse()) return;
     session_ = x_->request.header("mcp-session-id");
-    if (!session_.empty() && !api_.mcp_sessions().use(x_->by.name, session_))
-        return fail(404, Json(),
+    if (session_.empty()) return process();
+    api_.mcp_shared().use(
+        x_->by.name, session_, [self = shared_from_this()](Result<std::uint64_t> const& after) {
+            if (!after && after.error().code == Code::not_found)
+                return self->fail(
+                    404, Json(),
                     {.code = -32001, .message = "Session not found: initialize again"});
-    cancel_named();
+            if (!after) return self->x_->fail(after.error());
+            self->after_ = *after;
+            self->withdraw_named();
+        });
+}
+
+void McpAnswer::process() {
     if (!has_requests()) return take_response();
     begin_session();
     begin_stream();
@@ -181,8 +202,9 @@ void McpAnswer::answer(rpc::Message const& message) {
     auto const ticket = std::make_shared<mcp::Ticket>();
     ticket->gone = [self = shared_from_this()] { return self->gone(); };
     std::string const id(message.id.text());
-    if (auto const why = api_.mcp_sessions().open(session_, id, ticket); !why.empty())
+    if (auto const why = api_.mcp_sessions().open(session_, id, ticket, after_); !why.empty())
         return add(rpc::refusal(message.id, {.code = rpc::code::invalid_request, .message = why}));
+    api_.mcp_shared().follow();
     auto const token = mcp::progress_token(message);
     if (stream_ && !token.is_null())
         ticket->progress = [self = weak_from_this(), token,

@@ -2,6 +2,7 @@
 
 #include "http/resources/mcp/handlers.h"
 #include "http/resources/mcp/mcp_sessions.h"
+#include "http/resources/mcp/mcp_shared.h"
 #include "mcp/versions.h"
 
 namespace dormouse::http {
@@ -31,29 +32,39 @@ void resume(Api& api, ExchangePtr const& x, std::string const& session, std::str
     if (auto const stream = x->responder->stream({})) place->stream->attach(stream, place->seen);
 }
 
+// The server has no messages of its own so far: clients get heartbeats until the session ends.
+void open_stream(Api& api, ExchangePtr const& x, std::string const& session) {
+    if (x->request.head_only) return x->empty(200);
+    auto const seen = x->request.header("last-event-id");
+    if (!seen.empty()) return resume(api, x, session, seen);
+    auto const stream = x->responder->stream({});
+    if (!stream) return;
+    // Holds the stream until the client is gone.
+    stream->on_closed([stream] {});
+    api.mcp_sessions().listen(session, stream);
+    api.mcp_shared().follow();
+}
+
 }  // namespace
 
-// The server has no messages of its own so far: clients get heartbeats.
 void get_mcp(Api& api, ExchangePtr const& x) {
     if (x->request.header("mcp-protocol-version") == mcp::stateless_version)
         return x->responder->reply(no_stream(*x));
     if (!x->request.header("accept").contains("text/event-stream"))
         return x->fail(bad_value("Accept", "must be text/event-stream"));
     auto const id = session_header(*x);
-    if (!id.empty() && !api.mcp_sessions().use(x->by.name, id)) return x->fail(not_found());
-    if (x->request.head_only) return x->empty(200);
-    auto const seen = x->request.header("last-event-id");
-    if (!seen.empty()) return resume(api, x, id, seen);
-    auto const stream = x->responder->stream({});
-    // Holds the stream until the client is gone.
-    if (stream) stream->on_closed([stream] {});
+    if (id.empty()) return open_stream(api, x, id);
+    api.mcp_shared().use(x->by.name, id, [&api, x, id](Result<std::uint64_t> const& used) {
+        used ? open_stream(api, x, id) : x->fail(used.error());
+    });
 }
 
 void delete_mcp(Api& api, ExchangePtr const& x) {
     auto const id = session_header(*x);
     if (id.empty()) return x->fail(bad_value("Mcp-Session-Id", "is missing"));
-    if (!api.mcp_sessions().end(x->by.name, id)) return x->fail(not_found());
-    x->empty(204);
+    api.mcp_shared().end(x->by.name, id, [x](Result<void> const& ended) {
+        ended ? x->empty(204) : x->fail(ended.error());
+    });
 }
 
 }  // namespace dormouse::http
