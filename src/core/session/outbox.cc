@@ -34,6 +34,7 @@ struct Sends {
     }
     void operator()(MailSent const& e) const {
         MailId const id{before.id, before.head + 1};
+        FITS(!e.to.empty());
         for (MailTarget const& to : e.to) {
             Mail mail{id,         before.project, before.id, before.alias, to.alias, e.text,
                       e.reply_to, e.conversation, e.hops,    e.wake,       e.by,     at,
@@ -62,6 +63,7 @@ struct Sends {
     }
     void operator()(TaskChanged const& e) const {
         Task const& task = before.tasks.at(e.task);
+        FITS(e.run >= task.run && !(e.begins && e.stops));
         if (e.begins) {
             bool const waited = e.parts.is_null();
             Json const& parts = waited ? task.parts : e.parts;
@@ -107,6 +109,7 @@ private:
 
 std::vector<OutboxMessage> outbox_of(State const& before, std::vector<Event> const& earlier,
                                      Event const& event) {
+    FITS(event.seq == before.head + 1);
     std::vector<OutboxMessage> out;
     std::visit(Sends{before, earlier, event.at, out}, event.body);
     for (std::size_t i = 0; i < out.size(); ++i) {

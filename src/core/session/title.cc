@@ -1,5 +1,6 @@
 #include "session/fold/fold.h"
 
+#include "base/check.h"
 #include "base/text/utf8.h"
 
 #include <algorithm>
@@ -31,6 +32,7 @@ std::string first_line(std::string_view quoted) {
         if (!repeats) out += c;
         if (out.size() > title_max) break;
     }
+    CHECK(out.size() <= title_max + 1);
     return out;
 }
 
@@ -44,6 +46,7 @@ std::string cut_at_a_word(std::string line) {
         line = line.substr(0, end) + std::string(more);
     }
     while (!line.empty() && is_blank(line.back())) line.pop_back();
+    CHECK(line.size() <= title_max);
     return line;
 }
 

@@ -1,5 +1,6 @@
 #include "session/tracing.h"
 
+#include "base/check.h"
 #include "base/crypto/siphash.h"
 
 #include <algorithm>
@@ -146,6 +147,7 @@ std::string text(TraceContext const& context) {
     *at++ = '-';
     at = put_hex(context.span, at);
     *at = '-';
+    CHECK(at + 3 == out.data() + out.size());  // the two digits of the flags are left
     out.back() = context.sampled ? '1' : '0';
     return out;
 }
@@ -169,6 +171,7 @@ std::string checked_tracestate(std::string_view value) {
         keys.push_back(key);
         out += (out.empty() ? "" : ",") + std::string(member);
     }
+    CHECK(out.size() <= value.size());
     return out;
 }
 

@@ -1,5 +1,7 @@
 #include "session/budget/cost.h"
 
+#include "base/check.h"
+
 #include <algorithm>
 
 namespace dormouse::session {
@@ -23,6 +25,7 @@ std::optional<std::int64_t> cost_of(Usage const& usage, Prices const& prices) {
     std::int64_t const cached = std::clamp<std::int64_t>(usage.cached_tokens, 0, input);
     std::int64_t const rest = input - cached;
     std::int64_t const written = std::clamp<std::int64_t>(usage.cache_written_tokens, 0, rest);
+    CHECK(cached + written <= input);
     std::int64_t total = per_tokens / 2;
     if (add(total, rest - written, prices.input) && add(total, cached, prices.cache_read) &&
         add(total, written, prices.cache_write) && add(total, usage.output_tokens, prices.output))
@@ -37,6 +40,7 @@ Cost cost_since(Cost const& before, Cost const& now) {
         bool const continues = found != before.end() && found->second <= micros;
         out[currency] = continues ? micros - found->second : micros;
     }
+    CHECK(out.size() == now.size());
     return out;
 }
 

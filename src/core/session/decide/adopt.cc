@@ -34,6 +34,7 @@ void doubt(Decider& d, Call const& call, std::string const& why) {
 namespace {
 
 void apply_crash_policy(Decider& d, Call const& call) {
+    FITS(call.phase == CallPhase::running);
     if (call.spec.terms.crash == CrashPolicy::retry) {
         d.emit(ToolStarted{call.pending, call.attempt + 1, d.context.epoch});
     } else {
@@ -54,7 +55,9 @@ void ask_gates_again(Decider& d, Adopt const& c) {
         if (missing ? !awaiting_gate : awaiting_gate || late) changed.emplace_back(no, missing);
     }
     for (auto const& [no, missing] : changed) {
-        std::string const gate = gate_of(d.state.calls.at(no));
+        Call const& call = d.state.calls.at(no);
+        FITS(!missing || call.phase == CallPhase::gating);
+        std::string const gate = gate_of(call);
         missing ? d.emit(GateMissing{no, gate}) : d.emit(GateBack{no, gate});
     }
 }

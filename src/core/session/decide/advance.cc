@@ -38,6 +38,7 @@ bool may_ask(State const& state) {
 
 bool can_end(State const& state) {
     FITS(state.turn.has_value());
+    FITS(!state.turn->finish || !state.turn->request);
     return state.turn->finish && state.calls.empty() && !unconsumed(state);
 }
 
@@ -178,6 +179,7 @@ void cancel_call(Decider& d, CallNo no, std::string const& why, std::string cons
     }
     TaskNo const task = call.phase == CallPhase::waiting ? call.pause->terms.task : 0;
     d.emit(std::move(cancelled));
+    FITS(!d.state.calls.contains(no));
     if (task != 0) stop_waiting(d, task, reason);
 }
 
@@ -186,6 +188,7 @@ void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error, std
     FITS(d.state.turn.has_value());
     while (!d.state.calls.empty()) cancel_call(d, d.state.calls.begin()->first, why, reason);
     d.emit(TurnEnded{d.state.turn->no, finish, d.state.turn->usage, std::move(error), reason});
+    FITS(!d.state.turn && d.state.last_turn);
 }
 
 // Says of each step of advance() whether it would do something; due retries are timers.
@@ -198,6 +201,7 @@ bool stalled(State const& state) {
 }
 
 void advance(Decider& d) {
+    FITS(d.context.drives);
     if (d.state.agent == no_agent) {
         if (d.state.lifecycle == Lifecycle::active) end_asked(d);
         return;

@@ -82,12 +82,14 @@ std::optional<Error> refuse_files(State const& state, std::vector<InputFile> con
 }
 
 Json keep(Decider& d, CallNo call, Attached const& attached, Json const& output) {
+    CHECK(attached.list.size() <= limits::artifacts_per_outcome_max + 1);
     for (Artifact const& artifact : attached.list) emit_artifact(d, call, artifact);
     if (!attached.described || attached.list.empty()) return output;
     return with_id(output, numbered_id("art_", d.state.id, d.state.head));
 }
 
 Json keep_files(Decider& d, Json const& parts, std::vector<InputFile> const& files) {
+    CHECK(files.size() <= limits::input_files_max);
     if (files.empty()) return parts;
     std::string_view const text = parts.text();
     std::string out;
@@ -114,6 +116,7 @@ Json renamed(SessionId const& fork, Create::ForkOf const& from, Seq next) {
     std::size_t copied = 0;
     for (std::size_t at = text.find("\"art_"); at != std::string_view::npos;) {
         std::size_t const end = text.find('"', at + 1);
+        CHECK(end != std::string_view::npos);  // of a string, because the messages are valid JSON
         auto const found = own.find(text.substr(at + 1, end - at - 1));
         if (found != own.end()) {
             out.append(text, copied, at + 1 - copied);

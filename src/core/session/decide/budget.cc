@@ -78,6 +78,7 @@ std::string used_text(BudgetUse const& use) {
 }
 
 CallSpec spec_of(BudgetUse const& use) {
+    FITS(use.used >= use.limit);
     CallSpec out;
     out.tool = budget_tool;
     out.input = object_json("budget", text(use.name.per), "used", used_text(use), "limit",
@@ -114,6 +115,7 @@ Json form_of(BudgetUse const& use) {
 }
 
 PauseTerms terms_of(Budget const& budget, BudgetUse const& use) {
+    FITS(use.name == budget.name);
     PauseTerms out;
     out.reason = PauseReason::budget;
     out.continuation = default_continuation(out.reason);
@@ -243,8 +245,10 @@ void follow_budget(Decider& d, CallNo call, BudgetUse const& use, Submission con
     // would ask again at once.
     bool const of_sums = of_day(use.name.per) && d.context.found.totals;
     BudgetUse const now = of_sums ? use_of_day(d, use.name, use.raise) : use;
+    FITS(now.name == use.name);
     std::int64_t const beyond = std::max<std::int64_t>(0, now.used - now.limit);
     std::int64_t const amount = beyond + raise_in(use, what.content).value_or(use.raise);
+    FITS(amount >= 0);
     d.emit(BudgetRaised{call, {use.name, amount}, d.command.by});
 }
 
@@ -252,6 +256,7 @@ void withdraw_question(Decider& d) {
     bool const active = d.state.lifecycle == Lifecycle::active;
     auto const no = active ? obsolete_budget_question(d) : std::nullopt;
     if (!no) return;
+    FITS(d.state.calls.at(*no).phase == CallPhase::waiting);
     auto receipt = d.receipt(d.state.calls.at(*no).pending, SubmissionKind::cancel,
                              CallStatus::cancelled, submitted_error("cancelled").digest);
     receipt.by = {};

@@ -1,5 +1,6 @@
 #include "session/decide/decider.h"
 #include "session/decide/values.h"
+#include "session/fold/fold.h"
 #include "session/limits.h"
 
 namespace dormouse::session {
@@ -35,6 +36,7 @@ Result<Answer> handle(Decider& d, ImportMore const& c) {
         return std::unexpected(*std::move(error));
     begin_as_fork(
         d, {.messages = c.messages, .message_count = c.message_count, .artifacts = c.artifacts});
+    FITS(d.state.imports == c.part);
     return done(d);
 }
 
@@ -42,6 +44,7 @@ namespace {
 
 // The call waits from the start: nothing runs for it.
 void ask(Decider& d, Create::Ask const& ask) {
+    FITS(d.state.agent == no_agent && !d.state.turn && d.state.calls_ever == 0);
     InputReceived input{1, InputSource::prompt, PromptMode::queue, ask.parts, d.command.by, {}, {}};
     input.trace = d.command.trace;
     d.emit(std::move(input));
@@ -91,6 +94,7 @@ Result<Answer> handle(Decider& d, Create const& c) {
     bool const names_agent = !c.fork || c.fork->from == SessionId();
     if (!d.context.refused.empty())
         return agent_refused(names_agent ? "/agentID" : "", d.context.refused);
+    FITS(d.state.head == 0);
     d.state.id = c.id;
     if (auto error = refuse_first(d, c)) return std::unexpected(*std::move(error));
     d.emit(SessionCreated{c.project, c.agent, c.alias, c.title, c.cwd, c.labels, d.command.by,

@@ -12,6 +12,8 @@
 namespace dormouse::session {
 
 void Decider::emit(Event::Body body) {
+    FITS(state.lifecycle != Lifecycle::deleted);
+    FITS(state.lifecycle != Lifecycle::none || std::holds_alternative<SessionCreated>(body));
     Event event;
     event.seq = state.head + 1;
     event.at = at;
@@ -145,6 +147,7 @@ Decision decide(State& state, Command const& command, Context const& context) {
     Activity const before = activity(state);
     std::string const node = state.node;
     Seq const head = state.head;
+    FITS(state.lifecycle != Lifecycle::none || head == 0);
     Decider decider(state, command, context);
     // Adopt resolves interrupted runs before it expires timers: a run that a crash cut off is in
     // doubt, it did not exceed its time limit.

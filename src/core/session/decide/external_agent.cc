@@ -99,6 +99,7 @@ void notify_late(Decider& d, AgentReport const& c) {
     input.source = InputSource::external;
     input.parts = text_parts(text_json("[The agent continued without a prompt.]"));
     d.emit(input);
+    FITS(d.state.queue.size() == 1);  // the turn begins with it
     d.emit(TurnStarted{input.turn, d.state.head, InputSource::external, std::move(terms), false});
     record_update(d, 0, 0, input.turn, c.what);
     end_turn(d, FinishReason::stop, std::nullopt, "");
@@ -180,6 +181,7 @@ bool asked_before(State const& state, CallSpec const& spec) {
 void deny(Decider& d, AgentAsk const& c) {
     ask(d, c.step, c.spec, c.terms);
     Call const& call = d.state.calls.at(d.state.calls_ever);
+    FITS(call.spec.ask == c.spec.ask && call.phase == CallPhase::waiting);
     Submission denial;
     denial.kind = SubmissionKind::decision;
     denial.reason = c.denied;
@@ -195,6 +197,7 @@ void prompt_again(Decider& d) {
     OpenTurn const& turn = *d.state.turn;
     std::uint32_t const step = turn.committed ? turn.step + 1 : turn.step;
     std::uint32_t const attempt = turn.committed ? 1 : turn.attempt + 1;
+    FITS(step > 0);
     std::string const marker = marker_of(d.state.id, turn.no, step) + std::to_string(attempt);
     // A session that had no node yet: it was made by an earlier release, or imported.
     if (d.state.node.empty() && !d.context.node.empty())
@@ -210,6 +213,7 @@ void lose_agent(Decider& d, Trouble const& error, bool died) {
     std::string const end = died ? gives_up(d) : "";
     if (died && continues && end.empty()) detached.retry_at = next_start(d);
     d.emit(std::move(detached));
+    FITS(d.state.turn && !d.state.turn->request);
     if (!end.empty()) {
         d.emit(StatusChanged{d.state.lifecycle, Lifecycle::error, end + error.message});
     } else if (!continues) {
@@ -236,6 +240,7 @@ Result<Answer> handle(Decider& d, AgentTyped const& c) {
     input.typed_at = c.at;
     input.answer = c.answer;
     d.emit(std::move(input));
+    FITS(state.agent_typed == c.at);
     return done(d);
 }
 
@@ -249,6 +254,7 @@ Result<Answer> handle(Decider& d, AgentReport const& c) {
     if (c.number <= known) return done(d);
     if (c.number > known + 1) return too_early();
     record_update(d, c.attempt, c.number, c.turn, c.what);
+    FITS(d.state.turn->external.updates == c.number);
     return done(d);
 }
 
@@ -260,12 +266,14 @@ Result<Answer> handle(Decider& d, AgentReply const& c) {
     Usage usage = c.usage;
     usage.cost = cost_since(d.state.agent_spent, c.spent);
     d.emit(AgentReplied{c.step, c.attempt, c.finish, usage, c.spent});
+    FITS(d.state.turn->committed && !d.state.turn->request && d.state.calls.empty());
     return done(d);
 }
 
 Result<Answer> handle(Decider& d, AgentAsk const& c) {
     if (!is_newest(d.state, c) || asked_before(d.state, c.spec)) return done(d);
     if (c.updates > d.state.turn->external.updates) return too_early();
+    FITS(c.spec.ask != 0 && c.spec.ask_attempt == c.attempt);
     if (!c.own.empty()) {
         d.emit(AgentGranted{0, c.attempt, c.spec.ask, c.spec.model_id, c.own});
         return done(d);

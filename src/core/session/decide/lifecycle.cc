@@ -1,5 +1,6 @@
 #include "session/decide/task.h"
 #include "session/decide/values.h"
+#include "session/fold/fold.h"
 #include "session/outbox_message.h"
 
 // Cancel (rule 10) and changes of the session's status.
@@ -12,6 +13,7 @@ Result<Answer> cancel_pause(Decider& d, PendingId const& pending, std::string co
     if (call) {
         CallNo const no = call->no;
         bool const budget = call->spec.budget.has_value();
+        FITS(!budget || (d.state.turn && d.state.turn->budget_call == no));
         cancel_call(d, no, "cancelled", reason);
         // The budget is still used up: without the question nothing can follow.
         if (budget)
@@ -40,6 +42,8 @@ void settle_everything(Decider& d, std::string const& why) {
     }
     drop_queue(d, why);
     clear_tasks(d, "Its parent session has ended.");
+    FITS(!d.state.turn && d.state.calls.empty());
+    FITS(d.state.queue.empty() && d.state.tasks.empty());
 }
 
 Result<Answer> change_status(Decider& d, Lifecycle from, Lifecycle to, std::string_view move,
@@ -60,12 +64,14 @@ Result<Answer> retry(Decider& d, std::string const& why) {
         return wrong_state(d.state, "retry");
     LastTurn const last = *d.state.last_turn;
     d.emit(TurnStarted{last.no, last.input, last.cause, d.context.terms, true});
+    FITS(d.state.turn && d.state.turn->no == last.no && d.state.turn->run == last.run);
     return done(d);
 }
 
 }  // namespace
 
 Result<Answer> handle(Decider& d, Cancel const& c) {
+    FITS(c.scope != Cancel::Scope::call || c.pending);
     if (c.scope == Cancel::Scope::call) return cancel_pause(d, *c.pending, c.reason);
     bool const ended = d.state.lifecycle == Lifecycle::completed;
     if (ended) return wrong_state(d.state, "cancel");
@@ -97,6 +103,7 @@ Result<Answer> handle(Decider& d, Move const& c) {
             settle_everything(d, "the session ended");
             if (!d.state.alias.empty()) d.emit(SessionChanged{{}, std::string(), {}});
             d.emit(SessionEnded{d.command.by});
+            FITS(d.state.lifecycle == Lifecycle::completed);
             return done(d);
     }
     return wrong_state(d.state, "move");
@@ -153,9 +160,11 @@ Result<Answer> handle(Decider& d, CutHistory const& c) {
     bool const meets =
         c.after == d.state.base.through && c.redacted == d.state.redacted && c.last <= d.state.head;
     if (!meets || c.what.through <= c.after) return changed_since();
+    FITS(c.first <= c.last && c.what.through <= c.last);
     HistoryCut what = c.what;
     what.by = d.command.by;
     d.emit(std::move(what));
+    FITS(d.state.base.through == c.what.through);
     return done(d);
 }
 
@@ -193,6 +202,7 @@ Result<Answer> handle(Decider& d, Redact const& c) {
     Redacted what = c.what;
     what.by = d.command.by;
     d.emit(std::move(what));
+    FITS(d.state.redacted == d.state.head);
     return done(d);
 }
 

@@ -65,6 +65,7 @@ void notify_parent(Decider& d, Mail const& mail) {
     std::string says = "Mail to your task " + task_id(parent, state.parent->task) + " from " +
                        sender_of(mail) + ": " + mail.text;
     says.resize(cut_utf8(says, limits::mail_bytes_max).size());
+    FITS(says.size() <= limits::mail_bytes_max);
     d.emit(MailSent{{{parent}},
                     std::move(says),
                     {},
@@ -86,7 +87,9 @@ Result<Answer> take(Decider& d, Mail mail) {
     if (state.inbox.size() >= limits::inbox_max) return inbox_full();
     if (mail.wake == Wake::standard) mail.wake = d.context.mail.default_wake;
     DeliveryPolicy const what = delivery_policy(d, mail);
+    FITS((what.hold == MailHold::minute) == what.until.has_value());
     d.emit(MailReceived{mail, state.mails + 1, what.hold, what.until, d.idem()});
+    FITS(!state.inbox.empty() && state.inbox.back().seq == state.head);
     Answer answer;
     answer.seq = state.head;
     notify_parent(d, mail);
@@ -175,6 +178,7 @@ Result<Answer> handle(Decider& d, TakeMail const& c) {
     if (d.context.found.earlier) return answer_earlier(d);
     if (c.mail.text.size() > limits::mail_bytes_max)
         return over_limit("A mail", "mail_bytes", limits::mail_bytes_max);
+    FITS(!c.mail.from);  // a person sends it
     Mail mail = c.mail;
     mail.id = {d.state.id, d.state.head + 1};
     mail.conversation = mail.id;

@@ -55,6 +55,7 @@ void stash_at_once(Decider& d, ModelReplied& replied) {
 
 // Settles calls that cannot run before the others start.
 void refuse_calls(Decider& d, CallNo first) {
+    FITS(first > 0 && first <= d.state.calls_ever + 1);
     std::vector<CallNo> refused;
     for (auto it = d.state.calls.lower_bound(first); it != d.state.calls.end(); ++it) {
         if (it->second.spec.refused) refused.push_back(it->first);
@@ -74,6 +75,7 @@ std::string too_many_calls(std::size_t requested, std::size_t open, Limits const
 }  // namespace
 
 void give_up_model(Decider& d) {
+    FITS(d.state.turn && d.state.turn->request);
     if (d.state.turn->terms.on_restart)
         return lose_agent(d, {"agent_crashed", "No process of the agent runs this prompt."}, true);
     fail_model(d, {"model_failed", "The model did not answer in time."}, true, std::nullopt);
@@ -99,6 +101,7 @@ Result<Answer> handle(Decider& d, ModelReply const& c) {
     stash_at_once(d, replied);
     CallNo const first = replied.first_call;
     d.emit(std::move(replied));
+    FITS(d.state.turn->committed && !d.state.turn->request);
     refuse_calls(d, first);
     return done(d);
 }

@@ -40,6 +40,7 @@ std::string pause_again(Decider& d, Call const& call, PauseTerms const& terms) {
 
 // Stores the artifacts, too.
 Submission submission_of(Decider& d, CallNo call, PollOutcome const& c) {
+    FITS(call == c.pending.call);
     Submission what;
     what.digest = c.digest;
     if (auto const* done = std::get_if<Done>(&c.what)) {
@@ -69,6 +70,7 @@ Result<Answer> handle(Decider& d, PollOutcome const& c) {
     bool const polls = call && call->phase == CallPhase::waiting && call->pending == c.pending &&
                        call->pause->poll_at && call->pause->polled == c.since;
     if (!polls) return done(d);
+    FITS(!call->pause->by_gate);  // the tool made the pause
     if (auto const* answer = std::get_if<NotYet>(&c.what)) {
         not_yet(d, *call, *answer);
         return done(d);

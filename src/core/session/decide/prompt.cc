@@ -11,6 +11,7 @@ namespace dormouse::session {
 namespace {
 
 Result<Answer> answer_earlier(Decider const& d, Found::Earlier const& earlier) {
+    FITS(!earlier.idem.empty());
     if (earlier.idem != d.idem()) {
         return fail(Code::idempotency_mismatch,
                     "This Idempotency-Key was used with another request body.");
@@ -62,6 +63,7 @@ Result<Answer> answer_pause(Decider& d, Prompt const& c, PendingId const& pendin
     }
     auto settled = submit(d, {pending, what, via, no_delivery, std::nullopt, {}, {}, {}});
     if (!settled || settled->outcome != Answer::Outcome::applied) return settled;
+    FITS(turn != 0);  // the call was open
     settled->turn = turn;
     settled->seq = d.state.head;
     return settled;
@@ -111,6 +113,7 @@ Result<Answer> take_input(Decider& d, Prompt const& c, PromptMode when) {
         interrupt(d);
     }
     Json const parts = keep_files(d, c.parts, c.files);
+    FITS(own_turn || state.turn);
     TurnNo const turn = own_turn ? state.turns + 1 : state.turn->no;
     Answer answer;
     answer.turn = turn;
@@ -138,6 +141,7 @@ Result<Answer> handle(Decider& d, Prompt const& c) {
             return answer_pause(d, c, *c.answers);  // its calls are closed, so this opens nothing
         d.emit(StatusChanged{Lifecycle::completed, Lifecycle::active, "reopened by a prompt"});
     }
+    FITS(state.lifecycle == Lifecycle::active || state.lifecycle == Lifecycle::paused);
     if (c.answers) return answer_pause(d, c, *c.answers);
     if (!c.when && !state.message_pauses.empty()) {
         if (state.message_pauses.size() > 1) return ambiguous(state);

@@ -37,6 +37,7 @@ std::optional<Error> refuse_call(State const& state, Call const& call, PendingId
                      "can decide it."};
     if (call.phase != CallPhase::waiting)
         return Error{Code::not_ready, "The call is not waiting yet; try again.", {}, 1000};
+    FITS(call.pause.has_value());
     PauseReason const reason = call.pause->terms.reason;
     if (reason == PauseReason::tool_result || reason == PauseReason::handoff) {
         return Error{Code::wrong_kind,
@@ -99,6 +100,7 @@ Result<Answer> handle(Decider& d, Reassign const& c) {
     if (auto error = refuse_call(d.state, *call, c.pending)) return std::unexpected(*error);
     if (auto error = refuse_by(d, *call, c)) return std::unexpected(*error);
     if (auto error = refuse_too_few(d.state, *call, c)) return std::unexpected(*error);
+    FITS(call->phase == CallPhase::waiting);
     std::vector<std::string> names;
     for (Reassign::To const& to : c.to) {
         if (!contains(names, to.name)) names.push_back(to.name);

@@ -1,5 +1,7 @@
 #include "session/decide/task.h"
 
+#include "session/fold/fold.h"
+
 // Messages from other sessions. Each is applied once: the append that applies it also writes the
 // key by which the lane remembers it.
 namespace dormouse::session {
@@ -26,6 +28,7 @@ Result<Answer> begin_run(Decider& d, Deliver const& c, StartRun const& run) {
     } else if (state.lifecycle == Lifecycle::completed || state.lifecycle == Lifecycle::error) {
         return wrong_state(state, "prompt");
     }
+    FITS(state.lifecycle == Lifecycle::active || state.lifecycle == Lifecycle::paused);
     InputReceived input{
         state.turns + 1, InputSource::task, PromptMode::queue, run.parts, run.by, {}, {}, run.run};
     input.trace = run.trace;
@@ -40,6 +43,7 @@ Result<Answer> stop_run(Decider& d, StopRun const& stop) {
     }
     if (state.turn && state.turn->run == stop.run)
         end_turn(d, FinishReason::cancelled, std::nullopt, stop.why, stop.reason);
+    FITS(!state.turn || state.turn->run != stop.run);
     if (stop.ends && state.lifecycle != Lifecycle::completed)
         return handle(d, Move{Move::To::end, stop.why});
     return done(d);
@@ -85,6 +89,7 @@ struct TakeBack {
 Result<Answer> remembered(Decider& d, OutboxKey const& key, std::size_t before,
                           Result<Answer> result) {
     if (!result) return result;
+    FITS(d.events.size() >= before && !d.took);
     if (d.events.size() == before) {
         result->outcome = Answer::Outcome::duplicate;
     } else {

@@ -55,6 +55,7 @@ StandingRule const* rule_for(MatchingRules const& rules, State const& state, Cal
 std::optional<Error> refuse_rule(Call const& call, Offer const& offer, Actor const& by) {
     if (!offer.what.rule) return std::nullopt;
     RuleTerms const& rule = *offer.what.rule;
+    FITS(call.phase != CallPhase::waiting || call.pause);
     bool const by_gate = call.phase == CallPhase::waiting && call.pause->by_gate;
     auto const refuse = [](std::string const& member, std::string const& why) {
         return no_rule(member, why).error();

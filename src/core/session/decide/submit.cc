@@ -292,6 +292,7 @@ Result<Answer> submit(Decider& d, Offer const& offer) {
     trace();
     Call const* const call = open_pause(d.state, offer.pending);
     if (!call) return answer_closed(d, offer.pending, offer.what.digest);
+    FITS(call->no == offer.pending.call);
     if (auto error = refuse(d.state, *call, offer, d.command.by, d.context))
         return std::unexpected(std::move(*error));
     if (auto error = refuse_values(d.context.checked)) return std::unexpected(std::move(*error));
@@ -323,6 +324,7 @@ Result<Answer> handle(Decider& d, Progress const& c) {
         return Answer{.outcome = Answer::Outcome::duplicate, .seq = d.state.head};
     Call const* const call = open_pause(d.state, c.pending);
     if (!call) return answer_closed(d, c.pending, std::nullopt);
+    FITS(call->no == c.pending.call);
     if (is_full(d.state)) return journal_full();
     bool const same_second = call->progress_second == to_ms(d.at) / 1000;
     bool const fast =
@@ -342,6 +344,7 @@ Result<Answer> handle(Decider& d, Claim const& c) {
     if (!call) return answer_closed(d, c.pending, std::nullopt);
     if (call->phase != CallPhase::waiting)
         return fail(Code::not_ready, "The call is not waiting yet; try again.");
+    FITS(call->pause.has_value());
     bool const taken = call->claim && call->claim->until > d.at && call->claim->by != d.command.by;
     if (taken) {
         return fail(Code::claimed, "Another worker has claimed this call.",

@@ -30,6 +30,7 @@ void settle_by_runtime(Decider& d, Call const& call, Submission what) {
 
 // Returns the number of calls that waited.
 std::size_t settle_waiting(Decider& d, TaskNo task, Submission const& what) {
+    FITS(task != 0);  // 0 would be that of all calls that wait for people
     std::vector<CallNo> waiting;
     for (auto const& [no, call] : d.state.calls) {
         if (call.phase == CallPhase::waiting && call.pause->terms.task == task)
@@ -62,6 +63,7 @@ TurnNo turn_of_outcomes(State const& state) {
 // The outcome of a call made by the external agent. The input holds the outcome itself, because the
 // agent may have lost the call.
 void give_outcome(Decider& d, Task const& call) {
+    FITS(call.is_call() && !call.active());
     Json const outcome = call.error.empty() && !call.result.is_null()
                              ? call.result
                              : text_json(call.description + ": " + call.error);
@@ -86,6 +88,7 @@ void begin_waiting(Decider& d) {
                            .run = next->run,
                            .begins = true,
                            .trace = trace_of_sent(d)});
+        FITS(next->queued == 0);  // so the loop ends
     }
 }
 
@@ -93,6 +96,7 @@ void clear_task(Decider& d, TaskNo no, std::string const& why) {
     if (d.state.tasks.at(no).active()) (void)settle_waiting(d, no, submitted_error(why));
     withdraw_notices(d, no, why);
     d.emit(TaskCleared{no, why});
+    FITS(!d.state.tasks.contains(no));
 }
 
 // `notify`: gives the notice that the session expects, unless a call waited.
@@ -102,6 +106,7 @@ void end_task_run(Decider& d, TaskChanged changed, bool notify) {
     bool const outstanding = notify && d.state.tasks.at(no).notify;
     d.emit(std::move(changed));
     Task const& task = d.state.tasks.at(no);
+    FITS(!task.active());
     std::size_t const informed = settle_waiting(d, no, outcome_of(task));
     if (task.by_call) {
         clear_task(d, no, "Its call has ended.");
@@ -132,6 +137,7 @@ void child_is_gone(Decider& d, Task const& task) {
     changed.gone = true;
     changed.status = task.status;
     if (!task.active()) return d.emit(std::move(changed));
+    FITS(task.run > 0);
     changed.status = TaskStatus::error;
     changed.error = session_gone_text;
     end_task_run(d, std::move(changed), true);

@@ -1,6 +1,7 @@
 #include "session/decide/task.h"
 
 #include "session/decide/values.h"
+#include "session/fold/fold.h"
 #include "session/limits.h"
 #include "session/submission.h"
 
@@ -111,6 +112,7 @@ Replied start(Decider& d, TaskAsk const& ask, CallNo call) {
                                           " tasks; clear those that have ended.");
     }
     bool const own = ask.what == TaskAsk::What::call;
+    FITS(!own || call != 0);
     if (!d.context.refused.empty()) {
         bool const by_tool = std::holds_alternative<ToolOutcome>(d.command.body);
         return agent_refused(by_tool ? "" : "/agentID", d.context.refused);
@@ -133,10 +135,12 @@ Replied start(Decider& d, TaskAsk const& ask, CallNo call) {
     if (!started.queued) started.trace = trace_of_sent(d);
     TaskNo const no = started.task;
     d.emit(std::move(started));
+    FITS(state.tasks_ever == no && state.tasks.contains(no));
     return Reply{.task = no, .text = task_id(state.id, no), .wait = own};
 }
 
 Replied result_of(Decider& d, Task const& task) {
+    FITS(!task.active());
     TaskNo const no = task.no;
     if (!task.error.empty()) {
         std::string error = task.error;
@@ -184,6 +188,7 @@ Replied resume(Decider& d, TaskAsk const& ask) {
     Task const& task = **found;
     if (auto error = refuse_resume(task)) return std::unexpected(std::move(*error));
     if (auto error = refuse_ask(d, ask)) return std::unexpected(std::move(*error));
+    FITS(task.status == TaskStatus::completed && !task.gone);
     withdraw_notices(d, task.no, "the task was resumed");
     bool const at_once = place_is_free(d.state);
     TaskChanged changed;
@@ -198,6 +203,7 @@ Replied resume(Decider& d, TaskAsk const& ask) {
     changed.by = asker(d);
     if (at_once) changed.trace = trace_of_sent(d);
     d.emit(std::move(changed));
+    FITS(task.active() && (task.queued == 0) == at_once);
     return Reply{.task = task.no,
                  .text = name_of(d, task) + " is resumed. " + begins_text(at_once),
                  .wait = ask.block};
@@ -263,6 +269,7 @@ Replied report(Decider& d, TaskAsk const& ask) {
     if (!state.parent || !state.turn || state.turn->run == 0)
         return fail(Code::wrong_state, "This session is not running a task.",
                     object_json("from", "idle", "move", "report"));
+    FITS(ask.what == TaskAsk::What::report);
     d.emit(RunReported{state.turn->run, ask.description});
     return Reply{.text = "Progress reported."};
 }
@@ -283,12 +290,14 @@ Replied take(Decider& d, TaskAsk const& ask, CallNo call) {
 
 // Only the runtime answers such a call.
 PauseTerms until_end(Decider const& d, TaskAsk const& ask, TaskNo task) {
+    FITS(d.state.tasks.contains(task));
     PauseTerms terms;
     terms.reason = PauseReason::handoff;
     terms.continuation = Continuation::tool_response;
     terms.placeholder = object_json("status", "running", "taskID", task_id(d.state.id, task));
     terms.timeout = ask.timeout;
     terms.task = task;
+    FITS(terms.valid());
     return terms;
 }
 

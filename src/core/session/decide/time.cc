@@ -90,7 +90,7 @@ void give_up(Decider& d, CallNo no) {
 // Does nothing if the deadline has passed, too.
 void warn(Decider& d, CallNo no) {
     Call const& call = d.state.calls.at(no);
-    FITS(call.phase == CallPhase::waiting);
+    FITS(call.phase == CallPhase::waiting && call.pause);
     if (call.pause->deadline && *call.pause->deadline <= d.at) return;
     d.emit(DeadlineNear{call.pending, call.pause->deadline});
 }
@@ -98,7 +98,7 @@ void warn(Decider& d, CallNo no) {
 // One reminder for all that were missed. Does nothing if the deadline has passed, too.
 void remind(Decider& d, CallNo no) {
     Call const& call = d.state.calls.at(no);
-    FITS(call.phase == CallPhase::waiting);
+    FITS(call.phase == CallPhase::waiting && call.pause);
     Pause const& pause = *call.pause;
     if (pause.deadline && *pause.deadline <= d.at) return;
     std::uint32_t const number = pause.reminders + 1;

@@ -107,10 +107,12 @@ void supersede_question(Decider& d, Call const& call) {
         d.receipt(call.question->pending, SubmissionKind::cancel, CallStatus::cancelled, digest);
     receipt.by = {};
     d.emit(Cancelled{call.no, receipt, false, "superseded by the call's outcome"});
+    FITS(!call.question);
 }
 
 void end_run(Decider& d, ToolFinished outcome, Sha256 const& digest) {
     Call const& call = d.state.calls.at(outcome.call);
+    FITS(call.in_doubt || call.phase == CallPhase::running || call.phase == CallPhase::retry_wait);
     if (!call.in_doubt) return d.emit(std::move(outcome));
     if (outcome.error_reason == ErrorReason::unknown) {
         Receipt receipt =
@@ -140,6 +142,7 @@ Result<Answer> handle(Decider& d, ToolOutcome const& c) {
         return done(d);
     }
     if (has_continued_after(*call, c)) return done(d);
+    FITS(call->pending == c.pending && !call->spec.budget);
     if (auto const* lost = std::get_if<InDoubt>(&c.what)) {
         attempt_lost(d, *call, c, *lost);
         return done(d);
@@ -161,6 +164,7 @@ Result<Answer> handle(Decider& d, GateOutcome const& c) {
     auto const found = d.state.calls.find(c.call);
     if (found == d.state.calls.end() || found->second.phase != CallPhase::gating) return done(d);
     Call const& call = found->second;
+    FITS(call.no == c.call && !call.spec.refused);
     if (gate_of(call) != c.gate) return done(d);
     if (auto const* allow = std::get_if<GateOutcome::Allow>(&c.what)) {
         bool const edits = allow->input && allow->input_digest != call.spec.input_digest;

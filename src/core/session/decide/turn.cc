@@ -1,4 +1,5 @@
 #include "session/decide/decider.h"
+#include "session/fold/fold.h"
 
 #include <algorithm>
 
@@ -20,6 +21,7 @@ Result<Answer> handle(Decider& d, TurnOutcome const& c) {
         return done(d);
     }
     d.emit(TurnChecked{});
+    FITS(d.state.turn->unchecked == 0);
     if (!c.context.is_null()) {
         d.emit(InputReceived{
             c.turn, InputSource::external, PromptMode::steer, c.context, {}, std::nullopt, {}});

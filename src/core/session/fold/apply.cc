@@ -25,6 +25,7 @@ struct Fold {
     Event const& event;
 
     void operator()(SessionCreated const& e) const {
+        FITS(state.lifecycle == Lifecycle::none);
         state.lifecycle = Lifecycle::active;
         state.project = e.project;
         state.agent = e.agent;
@@ -100,6 +101,7 @@ struct Fold {
 
     void operator()(ModelReplied const& e) const {
         OpenTurn& turn = turn_of(state);
+        FITS(e.calls.empty() || e.first_call == state.calls_ever + 1);
         state.committed_view = request_of(turn).view_seq;
         commit_mail(state);
         abandon_request(turn);
@@ -137,6 +139,7 @@ struct Fold {
 
     void operator()(ToolStarted const& e) const {
         Call& call = call_of(state, e.pending.call);
+        FITS(e.attempt > 0 && !call.spec.refused);
         call.question.reset();
         set_phase(state, call, CallPhase::running);
         if (e.attempt == 1) call.started = event.at;
@@ -164,6 +167,7 @@ struct Fold {
 
     void operator()(CallPaused const& e) const {
         Call& call = call_of(state, e.pending.call);
+        FITS(e.pending == call.pending);
         call.resumed.reset();
         call.kept = {};
         call.in_doubt = false;
@@ -204,6 +208,8 @@ struct Fold {
 
     void operator()(Submitted const& e) const {
         Call& call = call_of(state, e.receipt.pending.call);
+        FITS(e.receipt.pending == call.pending ||
+             (call.question && e.receipt.pending == call.question->pending));
         // The next pause of the call follows.
         bool const goes_on = e.what->approved && !call.spec.then.empty();
         if (call.spec.ask != 0 && !goes_on)
@@ -232,6 +238,7 @@ struct Fold {
     void operator()(Reassigned const& e) const {
         Call& call = call_of(state, e.pending.call);
         Pause& pause = pause_of(call);
+        FITS(call.phase == CallPhase::waiting);
         call.claim.reset();
         pause.terms.answer.from = e.answerers;
         if (!e.by) pause.terms.escalate_to.clear();
@@ -247,6 +254,7 @@ struct Fold {
 
     void operator()(Reminded const& e) const {
         Call& call = call_of(state, e.pending.call);
+        FITS(call.phase == CallPhase::waiting);
         pause_of(call).reminders = e.number;
         pause_of(call).remind_at = e.next;
         set_timer(state, call.no, TimerKind::remind, e.next);
@@ -254,6 +262,7 @@ struct Fold {
 
     void operator()(DeadlineNear const& e) const {
         Call& call = call_of(state, e.pending.call);
+        FITS(call.phase == CallPhase::waiting);
         pause_of(call).near_at.reset();
         set_timer(state, call.no, TimerKind::near, std::nullopt);
     }
@@ -261,6 +270,7 @@ struct Fold {
     void operator()(Polled const& e) const {
         Call& call = call_of(state, e.pending.call);
         Pause& pause = pause_of(call);
+        FITS(call.phase == CallPhase::waiting);
         pause.poll_at = e.next;
         pause.polled = event.seq;
         pause.poll_failures = e.failures;
@@ -287,6 +297,7 @@ struct Fold {
 
     void operator()(Cancelled const& e) const {
         Call& call = call_of(state, e.call);
+        FITS(!e.receipt || e.receipt->pending.call == e.call);
         bool const question_only =
             e.receipt && call.question && call.question->pending == e.receipt->pending;
         if (question_only) return close_question(call);
@@ -302,6 +313,7 @@ struct Fold {
 
     void operator()(CallInDoubt const& e) const {
         Call& call = call_of(state, e.pending.call);
+        FITS(e.pending == call.pending);
         PauseTerms terms = in_doubt_terms(call.spec.terms);
         call.in_doubt = true;
         // Reminders are for the question; the result needs none.
@@ -345,6 +357,7 @@ struct Fold {
 
     void operator()(TurnChecked const&) const {
         OpenTurn& turn = turn_of(state);
+        FITS(turn.unchecked != 0);
         remove_effect(state, {turn.unchecked, 0});
         turn.unchecked = 0;
     }
@@ -357,6 +370,7 @@ struct Fold {
     }
 
     void operator()(StatusChanged const& e) const {
+        FITS(e.to != Lifecycle::none && e.to != Lifecycle::deleted);
         state.lifecycle = e.to;
         state.trouble.reset();
         if (e.to == Lifecycle::error)
@@ -406,6 +420,7 @@ struct Fold {
     void operator()(MailExpired const& e) const { expire_mail(state, e); }
     void operator()(RunReported const&) const {}
     void operator()(HistoryCut const& e) const {
+        FITS(e.through < event.seq);
         state.base = {e.through, e.turn, e.call, state.base.messages + e.messages};
         state.artifact_bytes -= std::min(state.artifact_bytes, e.artifact_bytes);
     }
@@ -425,6 +440,7 @@ struct Fold {
     }
 
     void operator()(TaskStarted const& e) const {
+        FITS(e.task > state.tasks_ever);
         Task task{e.task, e.child, e.agent, e.description};
         task.by_call = e.call != 0;
         task.notify = e.notify;
@@ -438,6 +454,7 @@ struct Fold {
 
     void operator()(TaskChanged const& e) const {
         Task& task = state.tasks.at(e.task);
+        FITS(e.run >= task.run);
         task.status = e.status;
         task.run = e.run;
         task.gone = task.gone || e.gone;
@@ -536,60 +553,6 @@ Result<void> replay(State& state, Event const& event) {
                                         " does not follow from the events before it.");
     }
     return {};
-}
-
-Activity activity(State const& state) {
-    if (!state.turn) return Activity::idle;
-    if (state.turn->unchecked != 0) return Activity::busy;
-    // An external agent that has asked people waits for them, whatever else it does.
-    if (state.turn->terms.on_restart && state.waiting > 0) return Activity::waiting_async;
-    if (state.turn->request || state.in_work > 0 || !state.ready.empty()) return Activity::busy;
-    if (state.turn->retry || state.calls.size() > state.waiting) return Activity::retry;
-    return state.waiting > 0 ? Activity::waiting_async : Activity::idle;
-}
-
-Call const* open_pause(State const& state, PendingId const& pending) {
-    auto const found = state.calls.find(pending.call);
-    if (found == state.calls.end()) return nullptr;
-    Call const& call = found->second;
-    bool const past = call.phase == CallPhase::ready || call.phase == CallPhase::gating ||
-                      call.phase == CallPhase::awaiting_gate;
-    bool const newest = call.pending == pending && !past;
-    bool const question = call.question && call.question->pending == pending;
-    return newest || question ? &call : nullptr;
-}
-
-std::string const& gate_of(Call const& call) { return call.spec.terms.gates.at(call.gates_passed); }
-
-Derived derive(State const& state) {
-    Derived derived;
-    for (auto const& [no, call] : state.calls) {
-        if (call.phase == CallPhase::ready) derived.ready.insert(no);
-        bool const gate_first =
-            !call.spec.refused && call.gates_passed < call.spec.terms.gates.size();
-        if (call.phase == CallPhase::ready && gate_first) derived.to_gate.insert(no);
-        if (call.phase == CallPhase::gating || call.phase == CallPhase::running) {
-            ++derived.in_work;
-            derived.outstanding.insert({call.outstanding_since, no});
-        }
-        if (call.phase == CallPhase::awaiting_gate) derived.awaiting_gate.insert(no);
-        if (call.phase == CallPhase::awaiting_gate || call.phase == CallPhase::waiting)
-            ++derived.waiting;
-        if (call.phase != CallPhase::waiting) continue;
-        if (call.pause->terms.continuation == Continuation::message)
-            derived.message_pauses.insert(no);
-    }
-    if (state.turn && state.turn->request) {
-        derived.outstanding.insert({state.turn->request->since, 0});
-        for (PermissionAnswer const& answer : state.turn->external.permissions) {
-            if (answer.attempt == state.turn->request->attempt)
-                derived.outstanding.insert({answer.seq, answer.call});
-        }
-    }
-    if (state.turn && state.turn->unchecked != 0)
-        derived.outstanding.insert({state.turn->unchecked, 0});
-    for (EndedTurn const& turn : state.unnotified) derived.outstanding.insert({turn.since, 0});
-    return derived;
 }
 
 }  // namespace dormouse::session

@@ -6,6 +6,8 @@
 
 namespace dormouse::session {
 
+void misfit(char const* condition) { throw Misfit(condition); }
+
 Call& call_of(State& state, CallNo no) {
     auto found = state.calls.find(no);
     FITS(found != state.calls.end());
@@ -50,6 +52,7 @@ bool wants_gate(Call const& call) {
 }
 
 void enter_phase(State& state, Call const& call) {
+    FITS(call.no > 0 && call.no <= state.calls_ever);
     if (in_work(call.phase)) ++state.in_work;
     if (call.phase == CallPhase::ready) {
         state.ready.insert(call.no);
@@ -89,6 +92,7 @@ void set_input(Call& call, Json const& input, Sha256 const& digest) {
 }
 
 void pass_gate(Call& call, bool again) {
+    FITS(call.gates_passed < call.spec.terms.gates.size());
     if (again) {
         call.edited_by = static_cast<std::uint16_t>(std::exchange(call.gates_passed, 0) + 1);
         return;
@@ -117,6 +121,7 @@ void set_timer(State& state, CallNo call, TimerKind kind, std::optional<Time> at
     if (!at) return;
     state.timer_at.emplace(key, *at);
     state.timers.insert({*at, kind, call});
+    FITS(state.timers.size() == state.timer_at.size());
 }
 
 void add_effect(State& state, Effect effect) {
@@ -192,6 +197,7 @@ void promote_gates(State& state, Seq seq) {
     if (!state.turn || state.lifecycle != Lifecycle::active) return;
     while (!state.to_gate.empty() && state.in_work < state.turn->terms.tool_concurrency) {
         Call& call = call_of(state, *state.to_gate.begin());
+        FITS(call.phase == CallPhase::ready);
         set_phase(state, call, CallPhase::gating);
         call.outstanding_since = seq;
         AskGate ask{call.no,       gate_of(call),  call.spec.tool,   call.spec.input,

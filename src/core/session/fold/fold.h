@@ -14,8 +14,10 @@ namespace dormouse::session {
 struct Misfit : std::logic_error {
     using std::logic_error::logic_error;
 };
+// Throws Misfit.
+[[noreturn]] void misfit(char const* condition);
 #define FITS(condition) \
-    ((condition) ? static_cast<void>(0) : throw ::dormouse::session::Misfit(#condition))
+    ((condition) ? static_cast<void>(0) : ::dormouse::session::misfit(#condition))
 
 [[nodiscard]] inline OpenTurn& turn_of(State& state) {
     FITS(state.turn.has_value());

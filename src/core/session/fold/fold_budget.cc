@@ -16,6 +16,7 @@ void ask_about_budget(State& state, Event const& event, BudgetReached const& e) 
 
 void raise_budget(State& state, BudgetRaised const& e) {
     if (of_day(e.what.name.per)) return;  // the store keeps the sum
+    FITS(e.what.amount >= 0);
     bool const of_turn = e.what.name.per == BudgetPer::turn;
     auto& raises = of_turn ? turn_of(state).raised : state.raised;
     auto const known = std::ranges::find(raises, e.what.name, &BudgetRaise::name);

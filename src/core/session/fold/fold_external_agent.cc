@@ -43,6 +43,7 @@ void forget_permissions(State& state, auto which) {
 }
 
 void keep(State& state, PermissionAnswer answer) {
+    FITS(answer.seq == state.head);
     OpenTurn& turn = turn_of(state);
     if (turn.external.permissions.size() >= limits::permissions_max) {
         Seq const oldest = turn.external.permissions.front().seq;
@@ -63,6 +64,7 @@ void prompt_agent(State& state, Event const& event, AgentPrompted const& e) {
 
 void detach_agent(State& state, Event const& event, AgentDetached const& e) {
     OpenTurn& turn = turn_of(state);
+    FITS(turn.terms.on_restart.has_value());
     abandon_request(state, turn);
     turn.external.tools.clear();
     for (std::string const& title : e.lost) {
@@ -80,6 +82,7 @@ void detach_agent(State& state, Event const& event, AgentDetached const& e) {
 }
 
 void receive_from_agent(State& state, Event const& event, AgentUpdate const& e) {
+    FITS(e.message <= event.seq);
     bool const begins = e.message == event.seq;
     if (begins) ++state.messages;
     // The agent need not be given what the turn began with.
@@ -104,6 +107,7 @@ void receive_from_agent(State& state, Event const& event, AgentUpdate const& e) 
 
 void end_prompt(State& state, AgentReplied const& e) {
     OpenTurn& turn = turn_of(state);
+    FITS(turn.terms.on_restart.has_value());
     state.committed_view = request_of(turn).view_seq;
     commit_mail(state);
     abandon_request(state, turn);
@@ -120,6 +124,7 @@ void end_prompt(State& state, AgentReplied const& e) {
 }
 
 void ask_for_agent(State& state, Event const& event, AgentAsked const& e) {
+    FITS(e.message <= event.seq);
     OpenTurn& turn = turn_of(state);
     auto const [step, is_new] = turn.open_steps.try_emplace(e.step);
     if (is_new) step->second.first = e.pending.call;

@@ -42,6 +42,7 @@ void count_wake(State& state, MailId const& conversation, Time at) {
     }
     ++woken.wakes;
     ++woken.in_minute;
+    FITS(woken.in_minute <= woken.wakes);
     if (known.size() >= limits::conversations_max) known.erase(known.begin());
     known.push_back(woken);
 }
@@ -60,6 +61,8 @@ void read_until(State& state, Seq view) {
 }  // namespace
 
 void receive_mail(State& state, Event const& event, MailReceived const& e) {
+    FITS(e.number == state.mails + 1);
+    FITS(e.hold != MailHold::minute || e.until);
     state.mails = e.number;
     bool const wakes = e.hold == MailHold::none;
     if (wakes && !one_wakes_already(state)) count_wake(state, e.mail->conversation, event.at);
@@ -114,6 +117,7 @@ void expire_mail(State& state, MailExpired const& e) {
 // The request sees all mail up to `view`; mail that is new to it becomes messages of the turn.
 void show_mail(State& state, Seq view) {
     Seq const before = state.asked_view;
+    FITS(before <= view && view < state.head);
     state.asked_view = view;
     state.messages += std::exchange(state.new_bounces, 0);
     for (InboxItem const& item : state.inbox) {
