@@ -1,5 +1,6 @@
 #include "external/condition.h"
 
+#include "base/check.h"
 #include "json/schema/schema.h"
 
 #include <algorithm>
@@ -36,8 +37,10 @@ bool is_outside(json::View value, Condition const& bounds) {
 
 Conditions::Conditions(std::vector<Condition> all) {
     for (Condition& one : all) {
+        CHECK(!one.equals.is_null() || one.pattern || one.min || one.max);
         std::shared_ptr<json::Pattern const> pattern;
         if (one.pattern) pattern = std::make_shared<json::Pattern>(*one.pattern);
+        CHECK(!pattern || pattern->error().empty());
         all_.push_back({std::move(one), std::move(pattern)});
     }
 }

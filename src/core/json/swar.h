@@ -2,6 +2,8 @@
 // Processes eight bytes at a time: finds the byte that ends a run in about one step for eight
 // bytes, without an instruction set extension.
 
+#include "base/check.h"
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +28,7 @@ public:
     }
     // REQUIRES: limit <= 0x80.
     [[nodiscard]] std::uint64_t below(std::uint8_t limit) const {
+        CHECK(limit <= 0x80);
         return (bytes_ - each * limit) & ~bytes_ & high;
     }
     [[nodiscard]] std::uint64_t not_ascii() const { return bytes_ & high; }

@@ -1,5 +1,7 @@
 #include "archive/file_key.h"
 
+#include "base/check.h"
+
 #include <algorithm>
 #include <tuple>
 
@@ -28,7 +30,11 @@ std::string number_text(std::uint64_t number) {
 
 }  // namespace
 
-FileKey FileKey::make(port::Entropy& entropy) { return FileKey(entropy.random()); }
+FileKey FileKey::make(port::Entropy& entropy) {
+    FileKey out(entropy.random());
+    out.may_seal_ = true;
+    return out;
+}
 
 Result<FileKey> FileKey::unwrap(WrappedKey const& wrapped, store::MasterKeys const* masters) {
     std::string const what = "it is encrypted with the master key " + wrapped.master;
@@ -66,9 +72,11 @@ void FileKey::continue_at_random(port::Entropy& entropy) {
     std::uint64_t number = 0;
     for (std::size_t i = 0; i < sizeof number; ++i) number = number << 8 | random[i];
     used_ = first | (number % (first - room));
+    may_seal_ = true;
 }
 
 std::string FileKey::seal(std::string_view content, std::string_view bound) {
+    CHECK(may_seal_);
     std::string const number = number_text(++used_);
     return number + aes256_gcm(key_, nonce_of(number), content, bound);
 }

@@ -46,6 +46,7 @@ private:
 
     Aes256Key key_;
     std::uint64_t used_ = 0;
+    bool may_seal_ = false;  // no other piece has a number after used_
 };
 
 }  // namespace dormouse::archive

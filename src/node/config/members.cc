@@ -3,6 +3,7 @@
 #include "config/parts.h"
 #include "config/values.h"
 
+#include "base/check.h"
 #include "base/enum_words.h"
 #include "base/text/duration.h"
 #include "base/text/text.h"
@@ -216,6 +217,7 @@ void take(Value const& value, std::uint32_t& out) {
 }
 
 std::optional<Price> price_of(double number) {
+    CHECK(number >= 0 && number <= 1e6);
     constexpr double unit = 1e6;
     constexpr double tolerance = 1e-3;  // a decimal fraction is not exact as a double
     double const micros = std::round(number * unit);

@@ -1,6 +1,7 @@
 #pragma once
 // The machine's time and randomness.
 
+#include "base/check.h"
 #include "port/world.h"
 
 #include <array>
@@ -31,7 +32,10 @@ public:
     // of the machine's clock.
     void follow(Time at_boot) { at_boot_ = to_ms(at_boot); }
     // REQUIRES: by >= 0. Call AsioLoop::run_due() afterwards for a loop's timers.
-    void advance(Duration by) { ahead_ += by.count(); }
+    void advance(Duration by) {
+        CHECK(by.count() >= 0);
+        ahead_ += by.count();
+    }
 
 private:
     static constexpr std::int64_t own = std::numeric_limits<std::int64_t>::min();

@@ -1,5 +1,6 @@
 #include "runtime/stores.h"
 
+#include "base/check.h"
 #include "base/url.h"
 #include "io/clock.h"
 #include "runner/store_clock.h"
@@ -231,6 +232,7 @@ bool is_database(std::string_view place) {
 }
 
 Result<void> check_database(std::string const& url) {
+    CHECK(is_database(url));
     auto const address = store::postgres::parse_address(url);
     if (!address) return std::unexpected(address.error());
     return {};

@@ -25,6 +25,7 @@ std::string shown_endpoint(std::string_view url) {
 }
 
 std::string CollectorReply::refusal() const {
+    CHECK(!accepted());
     return head.status == 0 ? failure : "the collector answered " + std::to_string(head.status);
 }
 

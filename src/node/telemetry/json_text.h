@@ -2,6 +2,7 @@
 // Text of JSON that is appended piece by piece, without json::Writer's bookkeeping: it asks for
 // memory rarely, and pieces that the compiler knows cost a few stores. Pure.
 
+#include "base/check.h"
 #include "json/spell.h"
 
 #include <array>
@@ -61,7 +62,10 @@ public:
         return *this;
     }
     // REQUIRES: something was added.
-    void replace_last(char c) { end_[-1] = c; }
+    void replace_last(char c) {
+        CHECK(size() > 0);
+        end_[-1] = c;
+    }
     void remove_last() { --end_; }
 
 private:

@@ -6,6 +6,7 @@
 // the turn begins a new span that is linked to it. Requests to the model and runs of tools are
 // children of the turn's span at their start.
 
+#include "base/check.h"
 #include "session/event.h"
 #include "session/state.h"
 #include "telemetry/span.h"
@@ -62,7 +63,10 @@ public:
     void join(TurnNo turn, session::Event const& event);
     [[nodiscard]] bool open() const { return turn_.has_value(); }
     // REQUIRES: open().
-    [[nodiscard]] bool sampled() const { return turn_->context.sampled; }
+    [[nodiscard]] bool sampled() const {
+        CHECK(open());
+        return turn_->context.sampled;
+    }
 
 private:
     struct Work {  // that runs: a request to the model, or a tool

@@ -1,6 +1,8 @@
 #pragma once
 // Bytes that wait to be written to a descriptor, which takes them in pieces.
 
+#include "base/check.h"
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -25,6 +27,7 @@ public:
     [[nodiscard]] bool empty() const { return written_ == bytes_.size(); }
     // REQUIRES: `count` is at most the size of rest().
     void take(std::size_t count) {
+        CHECK(count <= bytes_.size() - written_);
         written_ += count;
         if (empty()) clear();
     }
