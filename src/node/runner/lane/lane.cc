@@ -390,8 +390,9 @@ void Lane::send(Draft draft) {
 
 void Lane::write(port::Append append) {
     CHECK(shut_);
-    asked_at_ = services_.schedule.monotonic();
-    auto done = [self = shared_from_this()](port::AppendResult durable) {
+    auto done = [self = shared_from_this(),
+                 given_at = services_.schedule.monotonic()](port::AppendResult durable) {
+        if (durable) self->confirmed_at_ = given_at;
         self->committed(std::move(durable));
     };
     services_.writer.append(std::move(append), std::move(done));

@@ -250,9 +250,12 @@ private:
     void show(wire::History const& history, port::ModelRequest request);
     void add_files(port::ModelRequest request);
     void send_request(port::ModelRequest request);
+    using NextStep = void (Lane::*)(port::ModelRequest request);
+    // Continues a request whose data was read.
+    void continue_fresh(port::ModelRequest request, Duration late_after, NextStep next);
 
-    // After a longer append to a shared store, or a longer comparison with it, the session is read
-    // or compared again before a run starts.
+    // After a longer append to a shared store, a longer comparison with it, or a longer read of
+    // what an external agent is sent, the session is read or compared again before a run starts.
     static constexpr Duration late_after{1'000};
     static constexpr std::size_t inbox_max = 10'000;
     static constexpr std::size_t append_bytes_max = std::size_t{4} << 20;
@@ -279,8 +282,9 @@ private:
     // The driver that the append in progress sets; nullopt: it stays the same. This process may get
     // another epoch meanwhile.
     std::optional<Epoch> next_driver_;
-    // Monotonic: when the newest append was given to the writer, or the newest comparison began.
-    Duration asked_at_{};
+    // Monotonic: the newest time at which the store is known to have held what memory holds. When
+    // the newest durable append was given to the writer, or the newest comparison began.
+    Duration confirmed_at_{};
     std::vector<Request> inbox_;
     std::size_t checking_ = 0;             // submissions whose values are being checked
     bool abandoned_ = false;               // the runner is gone

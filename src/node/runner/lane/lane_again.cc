@@ -170,9 +170,10 @@ bool Lane::has(port::Frame const& frame) const {
 // for long delays the start by little, because each repetition may take twice as long.
 void Lane::compare(Duration late_after) {
     CHECK(shut_ && state_ && fresh_.empty());
-    asked_at_ = services_.schedule.monotonic();
-    auto use = [self = shared_from_this(), late_after](Result<bool> fresh) {
+    auto use = [self = shared_from_this(), late_after,
+                begun_at = services_.schedule.monotonic()](Result<bool> fresh) {
         if (!fresh) return self->forget(fresh.error());
+        if (*fresh) self->confirmed_at_ = begun_at;
         if (*fresh && self->is_late(late_after) && self->begins_run())
             return self->compare(2 * late_after);
         if (*fresh) return self->release();
@@ -285,7 +286,7 @@ bool Lane::wants_tick(Time now, std::optional<port::Due> const& stored) const {
 // given, the store may have lost what it says (a standby was promoted), and another process may
 // have continued the session.
 bool Lane::is_late(Duration after) const {
-    return !services_.nodes.alone() && services_.schedule.monotonic() - asked_at_ > after;
+    return !services_.nodes.alone() && services_.schedule.monotonic() - confirmed_at_ > after;
 }
 
 // Returns true if a tool or an external agent is about to start. Other effects may run twice.

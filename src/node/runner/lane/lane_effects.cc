@@ -221,7 +221,7 @@ void Lane::ask_model(Effect const& effect, AskModel const& ask) {
             if (!view) return self->forget_effect(request.id);
             request.view = *std::move(view);
             fit(self->services_.agents, request);
-            self->add_files(std::move(request));
+            self->continue_fresh(std::move(request), late_after, &Lane::add_files);
         },
         port::read_key(id_));
 }
@@ -247,7 +247,7 @@ void Lane::add_files(port::ModelRequest request) {
             if (!may_start()) return;
             if (files) {
                 request.view.files = *std::move(files);
-                return self->send_request(std::move(request));
+                return self->continue_fresh(std::move(request), late_after, &Lane::send_request);
             }
             // Damage (`internal`): reading again would not help.
             if (files.error().code != Code::internal) return self->forget_effect(request.id);
@@ -258,6 +258,27 @@ void Lane::add_files(port::ModelRequest request) {
                 ModelFailure{ask.turn, ask.step, ask.attempt, damage, false, std::nullopt});
         },
         port::read_key(id_));
+}
+
+// A prompt to an external agent is a run. If the read before it was slow, the session is compared
+// with the store again, as before a tool (compare()). It is not read again, because a slow store
+// would then never let the prompt begin.
+void Lane::continue_fresh(port::ModelRequest request, Duration late_after, NextStep next) {
+    if (!request.external || !is_late(late_after)) return (this->*next)(std::move(request));
+    auto compared = [self = shared_from_this(), may_begin = after_read(request.id), late_after,
+                     next, request = std::move(request)](Result<Lane const*> const& read) mutable {
+        if (!may_begin()) return;
+        bool const is_outstanding =
+            read && !self->outdated_ && outstanding(*self->state_).contains(request.id);
+        EffectId const id = request.id;
+        if (!is_outstanding || !self->may_start()) return self->forget_effect(id);
+        try {
+            self->continue_fresh(std::move(request), 2 * late_after, next);
+        } catch (std::bad_alloc const&) {
+            self->forget_effect(id);  // the scan starts it again
+        }
+    };
+    read(std::move(compared));
 }
 
 void Lane::send_request(port::ModelRequest request) {

@@ -123,6 +123,88 @@ TEST_F(LateComparison, StoreIsSlow_RunStarts) {
     EXPECT_EQ(a.effects.ran.size(), 1U);
 }
 
+// A session of an external agent whose records are not all in memory, so that each prompt reads
+// the store before it begins.
+class LatePrompt : public TwoRunners {
+protected:
+    LatePrompt() {
+        TurnTerms external;
+        external.on_restart = OnRestart::ask;
+        a.effects.turn_terms = b.effects.turn_terms = external;
+        a.runner->create({{}, "default", "demo", {}, {}, {}, {}, {}, {}},
+                         {{ActorType::token, "ann"}},
+                         [this](Result<Created> const& made) { session = made->session; });
+        loop.run();
+        for (int i = 0; i < 4; ++i) end_prompt();
+        earlier = a.journal.disk->copy();
+        is_read_from_store();
+    }
+    void end_prompt() {
+        ASSERT_EQ(a.ask(session, long_prompt()), "applied");
+        ASSERT_EQ(a.effects.requests.size(), 1U);
+        auto one = std::move(a.effects.requests.back());
+        a.effects.requests.pop_back();
+        AskModel const& ask = one.request.ask;
+        one.done(AgentReply{ask.turn, ask.step, ask.attempt, 0, FinishReason::stop, {}, {}, {}});
+        loop.run();
+    }
+    static Prompt long_prompt() {
+        Prompt out;
+        out.parts = Given::parts(std::string(limits::prompt_bytes_max / 2, 'x'));
+        return out;
+    }
+    // Prompts again, and holds the answer to the read for the prompt.
+    void is_read_from_store() {
+        int reads = 0;
+        a.journal.before_read = [this, &reads] { a.journal.hold_reads = ++reads == 1; };
+        (void)a.ask(session, long_prompt());
+        a.journal.before_read = {};
+        ASSERT_TRUE(a.journal.hold_reads) << "the prompt's session is read";
+        ASSERT_EQ(a.effects.requests.size(), 0U);
+    }
+    void answer_after(Duration time) {
+        loop.now += time;
+        a.journal.release_reads();
+        loop.run();
+    }
+    decltype(a.journal.disk->copy()) earlier;
+};
+
+TEST_F(LatePrompt, StoreFellBackDuringALateRead_DoesNotBegin) {
+    a.journal.disk->fall_back(earlier);
+    answer_after(Duration(1'001));
+    EXPECT_EQ(a.effects.requests.size(), 0U);
+}
+
+TEST_F(LatePrompt, LateRead_BeginsAfterAComparison) {
+    int reads = 0;
+    a.journal.before_read = [&reads] { ++reads; };
+    answer_after(Duration(1'001));
+    EXPECT_EQ(reads, 1);
+    EXPECT_EQ(a.effects.requests.size(), 1U);
+}
+
+TEST_F(LatePrompt, QuickRead_BeginsAtOnce) {
+    int reads = 0;
+    a.journal.before_read = [&reads] { ++reads; };
+    answer_after(Duration(1'000));
+    EXPECT_EQ(reads, 0);
+    EXPECT_EQ(a.effects.requests.size(), 1U);
+}
+
+TEST_F(LatePrompt, StoreIsSlow_Begins) {
+    a.journal.before_read = [this] { loop.now += Duration(1'500); };
+    answer_after(Duration(1'001));
+    EXPECT_EQ(a.effects.requests.size(), 1U);
+}
+
+// The turn is cancelled elsewhere during the read.
+TEST_F(LatePrompt, TurnEndedElsewhereDuringALateRead_DoesNotBegin) {
+    EXPECT_EQ(b.ask(session, Cancel{Cancel::Scope::turn, {}}), "applied");
+    answer_after(Duration(1'001));
+    EXPECT_EQ(a.effects.requests.size(), 0U);
+}
+
 // A run whose start is stored and that never begins would be in doubt.
 TEST_F(TwoRunners, LateAnswerDuringADrain_RunStartsBeforeTheEnd) {
     begin({});
