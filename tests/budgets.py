@@ -175,6 +175,24 @@ class Budgets(BudgetCase):
         self.server.at_rest(session)
         self.assertEqual(self.server.last_text(session), 'deploy A: live')
 
+    def continues_with(self, kind, rest):
+        self.serve(kind, 'steps = 1')
+        session = self.server.create('deploy A')['id']
+        (call,) = self.server.open_calls(session)
+        self.assertStatus(self.server.result(call['id'], 'live'), 200)
+        self.paused(session)
+        self.config_path.write_text(MODEL % '' + rest)
+        self.assertStatus(self.server.post('/api/reload', {}), 200)
+        wait_for(lambda: not self.server.open_calls(session), what='the end of the question')
+        self.server.at_rest(session)
+        self.assertEqual(self.server.last_text(session), 'deploy A: live')
+
+    def test_removed_budget_ends_its_question(self):
+        self.continues_with('turn', '')
+
+    def test_larger_budget_ends_its_question(self):
+        self.continues_with('session', BUDGET % ('session', 'steps = 9'))
+
     def test_kill_while_paused_loses_nothing(self):
         session, call = self.reached()
         for _ in range(2):
@@ -413,6 +431,25 @@ class OfADay(BudgetCase):
         self.config_path.write_text(MODEL % '' + BUDGET % ('agent_day', 'steps = 9'))
         for port in [self.server.port, *([self.server.beside.port] if self.server.beside else [])]:
             self.assertStatus(Client(port, self.server.token).post('/api/reload', {}), 200)
+        for session in sessions:
+            self.continues(session)
+
+    def test_removal_from_the_configuration_is_for_all_that_wait(self):
+        self.serve('agent_day', 'steps = 1')
+        self.spend()
+        sessions = [self.held()[0] for _ in range(2)]
+        self.config_path.write_text(MODEL % '')
+        # With two servers the other one still has the budget.
+        self.assertStatus(self.server.post('/api/reload', {}), 200)
+        for session in sessions:
+            self.continues(session)
+
+    def test_restart_without_the_budget_is_for_all_that_wait(self):
+        self.serve('agent_day', 'steps = 1')
+        self.spend()
+        sessions = [self.held()[0] for _ in range(2)]
+        self.config_path.write_text(MODEL % '')
+        self.server.restart()
         for session in sessions:
             self.continues(session)
 

@@ -470,7 +470,8 @@ std::string AgentEffects::refusal(std::string const& agent, std::string const& p
 
 Budgets AgentEffects::budgets(std::string const& agent) const {
     Agent const* const found = registry_.agent(agent);
-    return found ? found->budgets : nullptr;
+    if (!found) return nullptr;
+    return found->budgets ? found->budgets : no_budgets_;
 }
 
 std::optional<TurnTerms> AgentEffects::terms(std::string const& agent) const {

@@ -7,6 +7,8 @@
 #include "port/effects.h"
 #include "session/tracing.h"
 
+#include <memory>
+
 namespace dormouse::agent {
 
 // Facts that a tool gets in addition to its call. An empty function omits its value.
@@ -90,6 +92,7 @@ private:
     std::map<Key, Prompted> prompted_;
     std::map<Key, StopTool> running_;
     ModelRequests models_;
+    session::Budgets no_budgets_ = std::make_shared<std::vector<session::Budget>>();
 };
 
 }  // namespace dormouse::agent

@@ -106,7 +106,7 @@ public:
     // configured.
     [[nodiscard]] virtual std::string refusal(std::string const& agent,
                                               std::string const& project) const = 0;
-    // Returns the budgets of the agent's sessions; null: none.
+    // Returns the budgets of the agent's sessions, perhaps none; null: the agent is unknown.
     [[nodiscard]] virtual session::Budgets budgets(std::string const& agent) const = 0;
     // nullopt: the agent is not configured.
     [[nodiscard]] virtual std::optional<session::TurnTerms> terms(

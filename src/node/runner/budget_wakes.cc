@@ -1,7 +1,9 @@
 // A raised budget of a day lets all sessions continue that ask about it: at once in the process
 // that stored the raise, and once more some seconds later in the one that leads, which compares the
 // sums of the raises with those it saw before. The second time is for sessions that did not know
-// the raise when they began to ask, and for a process that ended after the raise.
+// the raise when they began to ask, and for a process that ended after the raise. A larger or
+// removed budget of the configuration lets all continue that ask about it: in each process that
+// reads it, at its start or at a reload.
 #include "runner/runner.h"
 #include "session/budget/budget.h"
 

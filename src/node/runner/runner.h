@@ -384,7 +384,8 @@ private:
     bool recovered_ = false;
     Duration budgets_at_{};           // watch_budgets() reads no earlier
     std::optional<DayMarks> raises_;  // as last seen while this process leads
-    bool wake_askers_again_ = false;
+    // At first: the configuration may differ from the one by which they asked.
+    bool wake_askers_again_ = true;
     bool failed_ = false;
     Time drain_until_{};
     port::Fn<void()> drained_;

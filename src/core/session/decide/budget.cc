@@ -59,13 +59,19 @@ BudgetUse use_of(Decider const& d, Budget const& budget) {
             budget.limit};
 }
 
+bool concerns(Budget const& budget, std::string const& project) {
+    return budget.projects.empty() ||
+           std::ranges::find(budget.projects, project) != budget.projects.end();
+}
+
+// False: the sums that it is compared with were not read.
+bool is_known(Decider const& d, Budget const& budget) {
+    return !of_day(budget.name.per) || d.context.found.totals;
+}
+
 // nullopt: something is left.
 std::optional<BudgetUse> used_up(Decider const& d, Budget const& budget) {
-    bool const concerns =
-        budget.projects.empty() ||
-        std::ranges::find(budget.projects, d.state.project) != budget.projects.end();
-    bool const known = !of_day(budget.name.per) || d.context.found.totals;
-    if (!concerns || !known) return std::nullopt;
+    if (!concerns(budget, d.state.project) || !is_known(d, budget)) return std::nullopt;
     BudgetUse const use = use_of(d, budget);
     return use.used < use.limit ? std::nullopt : std::optional(use);
 }
@@ -145,16 +151,19 @@ std::optional<std::int64_t> amount_in(BudgetName const& name, json::View value) 
     return std::llround(*number * static_cast<double>(micros));
 }
 
-// The question of the turn, if it is about a budget of a day of which something is left now.
-std::optional<CallNo> obsolete_budget_question(Decider const& d) {
+// Why the turn's question is obsolete: something is left of its budget now, or it was removed from
+// the configuration. nullopt: it is not, or there is none.
+std::optional<std::string> obsolete_question(Decider const& d) {
     if (!d.state.turn || d.state.turn->budget_call == 0 || !d.context.budgets) return std::nullopt;
     auto const& asked = d.state.calls.at(d.state.turn->budget_call).spec.budget;
     FITS(asked.has_value());
-    if (!of_day(asked->name.per) || !d.context.found.totals) return std::nullopt;
+    bool exists = false;
     for (Budget const& budget : *d.context.budgets) {
-        if (budget.name == asked->name && used_up(d, budget)) return std::nullopt;
+        if (budget.name != asked->name || !concerns(budget, d.state.project)) continue;
+        if (!is_known(d, budget) || used_up(d, budget)) return std::nullopt;
+        exists = true;
     }
-    return d.state.turn->budget_call;
+    return exists ? "the budget has something left again" : "the budget was removed";
 }
 
 void end_at_budget(Decider& d, std::string const& who, BudgetUse const& use) {
@@ -254,14 +263,16 @@ void follow_budget(Decider& d, CallNo call, BudgetUse const& use, Submission con
 
 void withdraw_question(Decider& d) {
     bool const active = d.state.lifecycle == Lifecycle::active;
-    auto const no = active ? obsolete_budget_question(d) : std::nullopt;
-    if (!no) return;
-    FITS(d.state.calls.at(*no).phase == CallPhase::waiting);
-    auto receipt = d.receipt(d.state.calls.at(*no).pending, SubmissionKind::cancel,
+    auto const why = active ? obsolete_question(d) : std::nullopt;
+    if (!why) return;
+    FITS(d.state.turn.has_value());
+    CallNo const no = d.state.turn->budget_call;
+    FITS(d.state.calls.at(no).phase == CallPhase::waiting);
+    auto receipt = d.receipt(d.state.calls.at(no).pending, SubmissionKind::cancel,
                              CallStatus::cancelled, submitted_error("cancelled").digest);
     receipt.by = {};
     receipt.via = "runtime";
-    d.emit(Cancelled{*no, receipt, false, "the budget has something left again"});
+    d.emit(Cancelled{no, receipt, false, *why});
 }
 
 void expire_budget(Decider& d, BudgetUse const& use, Pause const& pause) {

@@ -159,6 +159,32 @@ TEST_F(BudgetsOfADay, OtherConfiguration_LetsAllContinue) {
     EXPECT_FALSE(asks(session));
 }
 
+TEST_F(BudgetsOfADay, RemovedFromTheConfiguration_LetsAllContinue) {
+    (void)spend();
+    (void)spend();
+    SessionId const session = held();
+    effects.limits = std::make_shared<std::vector<Budget>>();
+    runner->budgets_changed();
+    loop.run();
+    EXPECT_FALSE(asks(session));
+    EXPECT_EQ(effects.requests.size(), 1U);
+}
+
+// Another process leads, and may still have the budget.
+TEST_F(BudgetsOfADay, ProcessStartsWithoutTheBudget_LetsAllContinue) {
+    (void)spend();
+    (void)spend();
+    SessionId const session = held();
+    effects.limits = std::make_shared<std::vector<Budget>>();
+    nodes.first = false;
+    restart();
+    EXPECT_TRUE(asks(session));
+    runner->start();
+    loop.advance(Duration(1'000));
+    EXPECT_FALSE(asks(session));
+    EXPECT_EQ(effects.requests.size(), 1U);
+}
+
 TEST_F(BudgetsOfADay, WithoutARaise_OneQueryInTenSeconds) {
     runner->start();
     (void)spend();

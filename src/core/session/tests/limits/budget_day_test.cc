@@ -123,6 +123,35 @@ TEST_F(BudgetOfDayTest, RaiseFromAnotherSession_WithdrawsTheQuestion) {
     EXPECT_EQ(types(finish(3)), "tool_finished budget_reached");
 }
 
+TEST_F(BudgetOfDayTest, BudgetRemoved_WithdrawsTheQuestion) {
+    reach();
+    budgets = std::make_shared<std::vector<Budget>>();
+    totals.reset();
+    auto const d = tick();
+    EXPECT_EQ(types(d), "cancelled model_requested");
+    EXPECT_EQ(first<Cancelled>(d).why, "the budget was removed");
+}
+
+TEST_F(BudgetOfDayTest, BudgetOfOtherProjectsNow_WithdrawsTheQuestion) {
+    reach();
+    Budget other = budgets->front();
+    other.projects = {"elsewhere"};
+    budgets = std::make_shared<std::vector<Budget>>(std::vector{other});
+    EXPECT_EQ(types(tick()), "cancelled model_requested");
+}
+
+TEST_F(BudgetOfDayTest, SumsNotRead_TheQuestionStays) {
+    reach();
+    totals.reset();
+    EXPECT_EQ(types(tick()), "");
+}
+
+TEST_F(BudgetOfDayTest, AgentNotKnown_TheQuestionStays) {
+    reach();
+    budgets.reset();
+    EXPECT_EQ(types(tick()), "");
+}
+
 TEST_F(BudgetOfDayTest, Denial_EndsTheTurn) {
     reach();
     EXPECT_EQ(types(submit(budget_call_id(), decision(false))), "submitted turn_ended");

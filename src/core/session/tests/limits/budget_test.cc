@@ -73,6 +73,24 @@ TEST_F(BudgetTest, Raise_WithAmount_HoldsUntilItIsUsed) {
               "The turn has used 45 tokens; its budget is 31 tokens. Raise it, or end the turn?");
 }
 
+TEST_F(BudgetTest, LargerBudget_WithdrawsTheQuestion) {
+    reach();
+    EXPECT_EQ(types(tick()), "");
+    one_.limit = 16;
+    set();
+    auto const d = tick();
+    EXPECT_EQ(types(d), "cancelled model_requested");
+    EXPECT_EQ(first<Cancelled>(d).why, "the budget has something left again");
+}
+
+TEST_F(BudgetTest, BudgetRemoved_WithdrawsTheQuestion) {
+    reach();
+    budgets = std::make_shared<std::vector<Budget>>();
+    auto const d = tick();
+    EXPECT_EQ(types(d), "cancelled model_requested");
+    EXPECT_EQ(first<Cancelled>(d).why, "the budget was removed");
+}
+
 TEST_F(BudgetTest, Denial_EndsTheTurn) {
     reach();
     Submission what = decision(false);
