@@ -227,7 +227,7 @@ ask = "Run {input.what}?"
     // An edit of one argument changes no other.
     await page.keyboard.press('e');
     await expect(page.getByLabel('account')).toHaveValue('12345678901234567891');
-    await page.getByLabel('what').fill('refund');
+    await page.locator('#f-what').fill('refund');
     await button(page, 'Done').click();
     await button(page, 'Approve…').click();
     await button(page, 'Approve with 1 change and run').click();
