@@ -65,6 +65,7 @@ std::optional<MailReceiver> by_alias(Directory& in, std::string const& project,
 
 // Leaves out sessions that the draft may not reach.
 Result<Names> everybody(Directory const& in, std::optional<SessionId> except) {
+    CHECK(!in.projects.empty());
     Rows const rows = in.store.aliases(in.projects.front(), "", limits::mail_receivers_max + 2);
     if (!rows) return std::unexpected(rows.error());
     Names out;
@@ -76,6 +77,7 @@ Result<Names> everybody(Directory const& in, std::optional<SessionId> except) {
 }
 
 MailReceiver find_name(Directory& in, std::string const& name) {
+    CHECK(!in.projects.empty());
     for (std::string const& project : in.projects) {
         if (auto found = by_id(in, project, name)) return std::move(*found);
     }
@@ -157,6 +159,7 @@ MailService::MailService(port::Loop& loop, port::Journal& journal, Runner& runne
 void MailService::resolve(std::string const& project, std::vector<std::string> const& others,
                           port::MailDraft const& draft, std::optional<SessionId> except,
                           port::Fn<void(Result<Names>)> done) {
+    CHECK(done);
     std::vector<std::string> projects{project};
     projects.insert(projects.end(), others.begin(), others.end());
     std::vector<std::string> names = draft.to;
@@ -210,6 +213,7 @@ void MailService::send_to(Ptr const& sending, Names names, port::MailDraft draft
     }
     if (command.to.empty()) return sending->done(std::move(sending->submitted));
     sending->open = command.to.size();
+    CHECK(sending->open == sending->places.size());
     sending_.push_back(sending);
     runner_.command(
         sending->from, std::move(command), std::move(asker),
@@ -274,6 +278,7 @@ void MailService::recall(Ptr const& sending, Seq seq) {
         };
         port::ask(journal_, std::move(question), [sending](Result<std::vector<bool>> waits) {
             if (!waits) return sending->done(std::unexpected(std::move(waits.error())));
+            CHECK(waits->size() == sending->submitted.deliveries.size());
             for (std::size_t n = 0; n < waits->size(); ++n) {
                 if ((*waits)[n]) sending->submitted.deliveries[n].status = Status::queued;
             }
@@ -340,6 +345,7 @@ void hand_next(std::shared_ptr<Handing> const& h) {
 
 void MailService::hand_in(std::string const& project, port::MailDraft draft, Asker asker,
                           port::Fn<void(Result<std::vector<Handed>>)> done) {
+    CHECK(done);
     TakeMail command;
     command.mail.project = project;
     command.mail.text = std::move(draft.text);

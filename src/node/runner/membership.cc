@@ -1,5 +1,7 @@
 #include "runner/membership.h"
 
+#include "base/check.h"
+
 #include <algorithm>
 
 namespace dormouse::runner {
@@ -19,6 +21,7 @@ std::vector<Membership::Node> Membership::arrived(Epoch me, Duration sent, Durat
         if (!node.draining) sharing_.push_back(node.epoch);
     }
     ++answers_;
+    CHECK(unknown_.size() <= unknown_max);
     unknown_.erase(unknown_.begin(), unknown_.upper_bound(newest_));
     std::ranges::sort(sharing_);
     std::erase_if(seen_, [&](auto const& entry) { return !known_.contains(entry.first); });

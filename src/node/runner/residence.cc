@@ -1,5 +1,6 @@
 // Decides which lanes stay in memory: idle ones are unloaded after a while, and at once if there
 // are too many of them.
+#include "base/check.h"
 #include "runner/runner.h"
 
 namespace dormouse::runner {
@@ -55,6 +56,7 @@ bool Runner::release_lane(SessionId session) {
     if (sleeps && found->second.use_count() > 1) return false;
     idle_.remove(session);
     if (!sleeps) return false;
+    CHECK(found->second->id() == session && found->second->effects_running() == 0);
     if (auto const until = found->second->waits_elsewhere(now())) parked_[session] = {{}, until};
     if (auto gate = found->second->missing_gate())
         parked_[session] = {*std::move(gate), found->second->next_time()};

@@ -114,6 +114,7 @@ void Runner::sweep_audit() {
         services_.loop.after(audit_every_max, sweeps_->guard([this] { sweep_audit(); }));
         return;
     }
+    CHECK(options_.audit_after);
     auto again = [this](Result<OldAudit> const& old) {
         Duration const by_default =
             std::clamp(*options_.audit_after, Duration(1'000), Duration(audit_every_max));
@@ -126,6 +127,7 @@ void Runner::sweep_audit() {
 void Runner::sweep() {
     if (draining_ || failed_) return;
     if (!services_.nodes.leads()) return sweep_again(sweep_every_max);
+    CHECK(options_.completed_after);
     Time const until = now() - *options_.completed_after;
     port::ask(
         services_.journal,
@@ -139,10 +141,12 @@ void Runner::sweep() {
 // A session that was resumed meanwhile refuses (only_completed). If all of a full batch were
 // deleted, the next one follows at once.
 void Runner::sweep(std::vector<SessionId> const& completed) {
+    CHECK(!completed.empty());
     auto const batch = std::make_shared<Batch>(Batch{.open = completed.size()});
     for (SessionId const session : completed) {
         command(session, Delete{.only_completed = true}, Asker{},
                 sweeps_->guard([this, batch](Result<Answer> const& answer) {
+                    CHECK(batch->open > 0);
                     if (answer) ++batch->deleted;
                     if (--batch->open > 0) return;
                     if (batch->deleted > 0) observer_.swept(batch->deleted);

@@ -1,5 +1,6 @@
 #include "runner/runner.h"
 
+#include "base/check.h"
 #include "base/trace.h"
 #include "runner/repair/delete_unreadable.h"
 #include "runner/repair/unreadable.h"
@@ -68,6 +69,7 @@ std::shared_ptr<Lane> Runner::lane(SessionId session, bool fresh) {
     auto& lane = lanes_[session];
     parked_.erase(session);
     if (!lane) lane = std::make_shared<Lane>(session, lane_services_, fresh);
+    CHECK(lane->id() == session);
     return lane;
 }
 
@@ -270,6 +272,7 @@ void Runner::create_keyed(Keyed what, port::Fn<void(Result<Created>)> reply) {
 // now is the answer.
 port::Fn<void(Result<Created>)> Runner::repeat_if_refused(Keyed what,
                                                           port::Fn<void(Result<Created>)> reply) {
+    CHECK(reply && what.tries < keyed_tries_max);
     return [this, what = std::move(what),
             reply = std::move(reply)](Result<Created> created) mutable {
         Code const code = created ? Code::internal : created.error().code;
@@ -359,6 +362,7 @@ std::vector<std::pair<SessionId, std::string>> Runner::awaiting_gate(std::size_t
         if (out.size() == limit) break;
         if (!one.gate.empty()) out.emplace_back(id, one.gate);
     }
+    CHECK(out.size() <= limit);
     std::ranges::sort(out);
     return out;
 }
@@ -429,6 +433,7 @@ void Runner::read_events(SessionId session, Seq from, port::Fn<void(Result<Read>
 
 void Runner::read_page(SessionId session, Seq from, std::size_t bytes, bool skip,
                        port::Fn<void(Result<Read>)> done) {
+    CHECK(done);
     read_lane(session, [this, session, from, bytes, skip,
                         done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
         if (!lane) return done(std::unexpected(std::move(lane.error())));
@@ -506,7 +511,7 @@ void Runner::drain(port::Fn<void()> done, Duration limit) {
 
 // Running work may still report its outcome; the next start settles what does not report in time.
 void Runner::finish_drain() {
-    CHECK(draining_);
+    CHECK(draining_ && drained_);
     bool running = !writer_.idle();
     for (auto const& [id, lane] : lanes_)
         running = running || lane->shut() || lane->effects_running() > 0;

@@ -1,4 +1,5 @@
 // Finds what is due in the store, and wakes its sessions.
+#include "base/check.h"
 #include "runner/repair/unreadable.h"
 #include "runner/runner.h"
 
@@ -93,6 +94,7 @@ void Runner::scan_page(Time until, std::optional<port::Due> after) {
     auto question = [until, after](port::WakeStore& store) {
         return store.due(until, after, scan_page_size);
     };
+    CHECK(scanning_);
     auto use = [this, until](Result<std::vector<port::Due>> due) {
         Time const now = this->now();
         bool const alone = services_.nodes.alone();
@@ -112,6 +114,7 @@ void Runner::scan_page(Time until, std::optional<port::Due> after) {
 }
 
 void Runner::scanned() {
+    CHECK(scanning_);
     scanning_ = false;
     if (std::exchange(scan_again_, false)) return scan();
     services_.loop.after(options_.scan_every, scope_.guard([this, last = scans_] {

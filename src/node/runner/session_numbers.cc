@@ -31,6 +31,7 @@ std::uint64_t SessionNumbers::left() const {
 }
 
 void SessionNumbers::refill() {
+    CHECK(fetch_);
     if (left() >= (used_ < ahead_of_few ? ahead_of_few : ahead)) return;
     fetch(
         [this](port::NumberBlock block) {
@@ -46,6 +47,7 @@ void SessionNumbers::fetch(std::function<void(port::NumberBlock)> use,
     if (std::exchange(fetching_, true)) return;
     fetch_(scope_.guard([this, use = std::move(use),
                          again = std::move(again)](Result<port::NumberBlock> const& block) {
+        CHECK(fetching_);
         fetching_ = false;
         if (block) return use(*block);
         loop_.after(retry_after, scope_.guard(again));

@@ -166,6 +166,7 @@ void SubmissionCheck::validate(std::shared_ptr<Submit const> const& submit, port
 // Uses the pause's schema. An early result, or one of a call in doubt, uses the schema that the
 // tool declares.
 SubmissionCheck::Schemas SubmissionCheck::schemas(Call const& call, Submit const& submit) const {
+    CHECK(services_.tools);
     Schemas out;
     if (brings_result(call, submit)) {
         if (call.pause) out.result = call.pause->terms.schema;
@@ -186,6 +187,7 @@ bool SubmissionCheck::is_measured_by(Schemas const& now) const {
 
 // False: the check takes more than `steps`.
 bool SubmissionCheck::measure(std::size_t steps, Submit const& submit) {
+    CHECK(!measured_);
     Json const output = schemas_.result.is_null() ? Json() : wire::whole_output(submit);
     auto of_result = violations_of(steps, schemas_.result, output);
     auto of_arguments = violations_of(steps, schemas_.arguments, submit.what.arguments);
@@ -209,6 +211,7 @@ bool SubmissionCheck::measure_soon(Submit const& submit) {
 // The tool whose validator checks a result that matches its schema; empty: none. If the call
 // continues in its tool, the tool checks the result itself.
 std::string SubmissionCheck::validator(Call const& call, Submit const& submit) const {
+    CHECK(services_.tools);
     if (!brings_result(call, submit)) return {};
     bool const continues =
         call.pause && !call.in_doubt &&

@@ -122,6 +122,7 @@ private:
 
     // `place` is the end of a turn that is over.
     void consider(Place place) {
+        CHECK(!place_ || place_->state.head < place.state.head);
         bool const old = much_.before && place.at < *much_.before;
         if (enough() && !old) {
             oldest_ = place.at;
@@ -156,6 +157,7 @@ private:
 
     void stop_here(port::Frame const& frame, std::span<wire::RecordPtr const> records,
                    std::size_t i) {
+        CHECK(i < records.size());
         ended_ = false;
         std::erase_if(waiting_, [&](wire::RecordPtr const& record) {
             return !std::visit(Needed{state_, record->event.seq}, record->event.body);
@@ -299,6 +301,7 @@ void HistoryCutter::appended(Lane const& lane, std::vector<wire::RecordPtr> cons
     }
     if (!ended || waiting_.size() >= waiting_max || !worth(lane)) return;
     waiting_.insert(lane.id());
+    CHECK(waiting_.size() <= waiting_max);
     next();
 }
 
@@ -320,6 +323,7 @@ void HistoryCutter::see(SessionId session, Plan const& plan, Time planned_at) {
         if (plan.oldest) seen.check_at = std::max(seen.check_at, *plan.oldest + *keep_.age);
     }
     seen_.insert_or_assign(session, seen);
+    CHECK(seen_.size() <= seen_max);
 }
 
 // Posted to the loop: the lane has just released its answers, and other work has precedence.
@@ -348,6 +352,7 @@ void HistoryCutter::cut(SessionId session, Keep const& keep, bool dry_run, Asker
 }
 
 void HistoryCutter::step(std::shared_ptr<Job> const& job) {
+    CHECK(job && job->done);
     Time const now = runner_.now();
     auto make = [session = job->session, keep = job->keep, now](port::JournalStore& store) {
         return plan_cut(store, session, keep, now);

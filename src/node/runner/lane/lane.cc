@@ -72,6 +72,7 @@ void Lane::read(OnRead done) {
 
 void Lane::turn() {
     if (shut_ || inbox_.empty()) return;
+    CHECK(leaving_.empty() && fresh_.empty());  // no append of this session is under way
     shut_ = true;
     if (state_ && !repairs() && !takes_over()) {
         look_up();
@@ -126,6 +127,7 @@ void add_own_intents(State const& state, Epoch own, Adopt& adopt) {
 void Lane::take_up_state(LoadedSession read) {
     trace();
     CHECK(shut_);  // nobody reads the state while it is replaced
+    CHECK(read.state.id == id_ && leaving_.empty() && fresh_.empty());
     state_ = std::move(read.state);
     newest_ = {state_->head, read.stamp};
     driver_ = read.driver;
@@ -317,6 +319,7 @@ void Lane::decide_one(Request& request, Draft& draft) {
     auto attachments = std::make_shared<Attachments>(take_attachments(request.incoming.command));
     auto const quarantined = quarantined_in(*state_);
     Decision decision = decide(*state_, request.incoming.command, context);
+    CHECK(state_->id == id_);
     services_.numbers.take(decision.sessions);
     auto answer = std::move(decision.answer);
     write_down(request, *attachments, quarantined, std::move(decision), draft);
@@ -344,6 +347,7 @@ void Lane::write_down(Request const& request, Attachments const& attachments,
         draft.bytes += draft.records.back()->data.size();
     }
     for (KeptArtifact& kept : decision.artifacts) {
+        CHECK(kept.bytes);
         draft.bytes += kept.bytes->size();
         draft.append.artifacts.push_back({kept.seq, std::move(kept.bytes)});
     }
@@ -429,6 +433,7 @@ void Lane::committed(port::AppendResult durable) {
     if (moved && moved_ < moved_max) return unless_exhausted([&] { decide_again(); });
     if (!durable && durable.error().cause == Cause::fenced) services_.observer.fenced();
     if (!durable) return forget(durable.error());
+    CHECK(state_->head == newest_.head + fresh_.size());
     newest_ = {state_->head, *durable};
     if (next_driver_ && has_lost_driver()) services_.observer.took_over();
     driver_ = next_driver_.value_or(driver_);
@@ -439,6 +444,7 @@ void Lane::committed(port::AppendResult durable) {
 void Lane::take_up_commit() {
     CHECK(shut_ && state_);
     if (fresh_.empty()) return release();  // only the driver was written
+    CHECK(fresh_.back()->event.seq == state_->head);
     remember(fresh_);
     if (std::exchange(cut_, false)) forget_cut();
     take_up_rules();
@@ -494,6 +500,7 @@ void Lane::release() {
 
 // Drops from memory what retention or a redaction has removed.
 void Lane::forget_cut() {
+    CHECK(shut_ && state_);
     Seq const through = std::max(state_->base.through, state_->redacted);
     std::erase_if(recent_, [&](auto const& record) { return record->event.seq <= through; });
     recent_bytes_ = 0;

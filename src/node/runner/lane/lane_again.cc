@@ -332,8 +332,10 @@ void Lane::return_messages() {
     std::vector<Request> out(std::make_move_iterator(messages.begin()),
                              std::make_move_iterator(messages.end()));
     inbox_.erase(messages.begin(), messages.end());
-    for (Request& one : out)
+    for (Request& one : out) {
+        CHECK(one.reply);
         one.reply(fail(Code::precondition_failed, "The session changed meanwhile."));
+    }
 }
 
 // Retention aside, frames do not disappear: the store fell back to an earlier state. An effect of
@@ -347,6 +349,7 @@ void Lane::drop_lost_effects() {
 }
 
 void Lane::drop_memory() {
+    CHECK(shut_ || (leaving_.empty() && fresh_.empty()));  // no append is under way
     outdated_ = false;
     if (state_ && !services_.nodes.alone()) known_ = newest_;
     state_.reset();

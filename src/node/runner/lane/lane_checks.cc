@@ -41,6 +41,7 @@ void Lane::set_aside(Request request) {
 // Decides the command as if it came now: the session may have changed.
 void Lane::take_back(Request request) {
     if (abandoned_) return;
+    CHECK(request.check && request.reply);
     if (services_.schedule.draining()) {
         request.reply(std::unexpected(stopping()));
         if (may_sleep()) services_.observer.rested(id_);

@@ -1,6 +1,7 @@
 // Replies of models that compute them (port::Effects::computes). A request to such a model does
 // nothing outside, so it need not be durable before its reply: both are in one append, and a call
 // that a program makes costs two syncs instead of four.
+#include "base/check.h"
 #include "runner/lane/lane.h"
 
 #include "runner/lane/draft.h"
@@ -33,6 +34,7 @@ std::vector<wire::RecordPtr> all_records(State const& state,
 }  // namespace
 
 void Lane::take_computed(Draft& draft) {
+    CHECK(shut_ && state_);
     for (int replies = 0; replies < replies_max; ++replies) {
         auto const effect = computed_effect(draft);
         auto incoming = effect ? compute(*effect, draft) : std::nullopt;
@@ -46,6 +48,7 @@ void Lane::take_computed(Draft& draft) {
 
 // A request to a model that this append makes, and that the agent's model answers by computation.
 std::optional<Effect> Lane::computed_effect(Draft const& draft) const {
+    CHECK(state_);
     bool const may = draft.drives && services_.nodes.may_start();
     if (!may || draft.records.empty() || !services_.effects.computes(state_->agent))
         return std::nullopt;
@@ -61,6 +64,7 @@ std::optional<Incoming> Lane::compute(Effect const& effect, Draft const& draft) 
     auto const records = all_records(*state_, recent_, draft);
     if (records.empty()) return std::nullopt;
     auto const& ask = std::get<AskModel>(effect.what);
+    CHECK(ask.view_seq < effect.id.since);  // it sees nothing later than itself
     port::ModelRequest request{id_, state_->agent, ask, {}, effect.id};
     request.view = wire::model_view(wire::history_of(id_, records), ask.view_seq);
     if (!wire::files_of(request.view, id_).empty()) return std::nullopt;

@@ -44,6 +44,7 @@ MailPolicy Lane::mail_policy(Command const& command) const {
 // Returns why the agent of the session or task that the command creates refuses it; empty: it does
 // not, or the command creates none.
 std::string Lane::refusal(Command const& command) const {
+    CHECK(state_);
     if (auto const* const create = std::get_if<Create>(&command.body))
         return services_.agents.refusal(create->agent, create->project);
     auto const* const outcome = std::get_if<ToolOutcome>(&command.body);

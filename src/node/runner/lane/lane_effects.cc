@@ -36,6 +36,7 @@ constexpr Duration poll_elsewhere_limit{3'000};
 // are left to the process that has its share, until they are late. Nobody else polls for a session
 // that has a driver, or that has its place here.
 std::optional<Duration> Lane::poll_delay(Call const& call) const {
+    CHECK(state_);
     Epoch const holder = holder_of(call);
     if (holder == services_.nodes.epoch()) return Duration(0);
     if (holder != 0) return std::nullopt;
@@ -183,6 +184,7 @@ std::vector<CallNo> Lane::gates_not_begun() const {
 
 // Returns when this process does it. nullopt: it does it already, or when another poll ends.
 std::optional<Time> Lane::time_of(Timer const& timer) const {
+    CHECK(state_);
     if (timer.kind == TimerKind::poll) {
         EffectId const id{state_->calls.at(timer.call).pause->polled, timer.call};
         bool const starts = !running_.contains(id) && running_.size() < limits::outstanding_max;
@@ -234,6 +236,7 @@ void Lane::show(wire::History const& history, port::ModelRequest request) {
 
 // Reads the images and files that the view names, for this request only.
 void Lane::add_files(port::ModelRequest request) {
+    CHECK(running_.contains(request.id));
     auto events = wire::files_of(request.view, id_);
     if (events.empty()) return send_request(std::move(request));
     auto may_start = after_read(request.id);

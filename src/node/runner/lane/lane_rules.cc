@@ -23,6 +23,7 @@ MatchingRules Lane::rules_for(Command const& command) const {
 
 void Lane::add_rules(Decision const& decision, port::Append& append) {
     for (StandingRule const& rule : decision.rules) {
+        CHECK(rule.session == id_);
         append.rules.push_back(row_of(rule));
         made_.push_back(rule);
     }

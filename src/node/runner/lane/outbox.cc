@@ -60,6 +60,7 @@ void Outbox::scanned(std::uint64_t doubts, std::uint32_t limit,
     if (!found) return;
     bool const all = found->size() < limit;
     if (all) settled_ = std::max(settled_, doubts);
+    CHECK(settled_ <= doubts_);
     for (port::OutboxRow& message : *found) {
         if (known_.size() < known_max) enqueue(std::move(message), false);
     }
@@ -70,6 +71,7 @@ void Outbox::begin(Pair const& pair) {
     CHECK(queues_.contains(pair));
     if (on_their_way_ >= in_transit_max) return ready_.push_back(pair);
     ++on_their_way_;
+    CHECK(on_their_way_ <= in_transit_max);
     attempt(pair);
 }
 
@@ -90,6 +92,7 @@ void Outbox::begin_next() {
 // is asked: a receiver deleted meanwhile does not remember it, and one that refused it may accept
 // it now.
 void Outbox::attempt(Pair const& pair, int changed) {
+    CHECK(on_their_way_ > 0);
     port::OutboxKey const key = queues_.at(pair).front().key;
     if (std::exchange(known_.at(key), false)) return deliver(pair, changed);
     auto question = [key](port::OutboxStore& store) { return store.outbox_message(key); };
@@ -114,6 +117,7 @@ void Outbox::deliver_stored(Pair const& pair, port::OutboxRow row, int changed) 
 
 void Outbox::deliver(Pair const& pair, int changed) {
     port::OutboxRow const& message = queues_.at(pair).front();
+    CHECK(on_their_way_ > 0 && message.key.from == pair.first);
     auto what = wire::read_outbox_body(message.body);
     if (!what) return again(pair, true);  // from a newer release, which will deliver it
     Deliver command{{message.key.from, message.key.seq, message.key.n}, std::move(*what)};
@@ -149,6 +153,7 @@ void Outbox::delivered(Pair const& pair, Result<Answer> answer) {
                        answer.error().code != Code::inbox_full;
     if (later) return again(pair, is_unreadable(answer.error()));
     port::OutboxKey const& key = queues_.at(pair).front().key;
+    CHECK(on_their_way_ > 0 && known_.contains(key));
     on_delivered_({key.from, key.seq, key.n}, answer);
     if (answer) return next(pair, answer->outcome == Answer::Outcome::duplicate);
     send_back(pair, answer.error());
@@ -156,6 +161,7 @@ void Outbox::delivered(Pair const& pair, Result<Answer> answer) {
 
 void Outbox::send_back(Pair const& pair, Error const& why) {
     port::OutboxRow const& message = queues_.at(pair).front();
+    CHECK(message.key.from == pair.first);
     auto what = wire::read_outbox_body(message.body);
     if (!what) return again(pair, true);
     OutboxKey const key{message.key.from, message.key.seq, message.key.n};
@@ -180,6 +186,7 @@ void Outbox::next(Pair const& pair, bool remove) {
     auto const queue = queues_.find(pair);
     CHECK(queue != queues_.end() && !queue->second.empty());
     port::OutboxKey const done = queue->second.front().key;
+    CHECK(known_.contains(done));
     queue->second.pop_front();
     unreadable_.erase(pair);
     bool const more = !queue->second.empty();
@@ -207,6 +214,7 @@ void Outbox::next(Pair const& pair, bool remove) {
 }
 
 void Outbox::again(Pair const& pair, bool unreadable) {
+    CHECK(queues_.contains(pair));  // its oldest message stays
     begin_next();
     if (!unreadable) {
         unreadable_.erase(pair);

@@ -62,6 +62,7 @@ namespace {
 
 // The frames are many bytes: they are copied, because the command may be decided again.
 port::Rewrite rewrite_of(Redact const& redact) {
+    CHECK(redact.frames);
     port::Rewrite out;
     for (Redact::Rewritten const& frame : *redact.frames)
         out.frames.push_back({frame.first, frame.count, frame.bytes});
@@ -77,6 +78,7 @@ std::optional<port::SourceFrame> source_of(Create::ForkOf const& fork) {
 }
 
 port::OutboxRow quarantine_row(State const& state, Seq seq, Time at, Mail const& mail) {
+    CHECK(seq > 0 && seq <= state.head);
     port::OutboxRow row;
     row.key = quarantine_key(state.id, seq, 0);
     row.kind = quarantined_kind;
@@ -120,6 +122,7 @@ Attachments take_attachments(Command& command) {
                               redact->begin_artifacts};
         out.quarantined = std::move(redact->quarantined);
     } else if (auto* const cut = std::get_if<CutHistory>(&command.body)) {
+        CHECK(cut->frame && cut->first <= cut->last);
         auto const count = static_cast<std::uint32_t>(cut->last - cut->first + 1);
         out.base = port::BaseRow{{cut->first, count, *cut->frame},
                                  cut->what.through,
@@ -142,6 +145,7 @@ void give_attachments(Attachments attachments, Command& command) {
     } else if (auto* const create = std::get_if<Create>(&command.body)) {
         if (create->ask) create->ask->terms.webhook_secret = std::move(attachments.secrets[1]);
     } else if (auto* const cut = std::get_if<CutHistory>(&command.body)) {
+        CHECK(attachments.base);
         cut->artifacts = std::move(attachments.base->artifacts);
     } else if (auto* const redact = std::get_if<Redact>(&command.body)) {
         redact->quarantined = std::move(attachments.quarantined);
@@ -164,6 +168,7 @@ void add_attachments(Attachments const& attachments, std::vector<Event> const& e
     std::map<CallNo, std::string> secrets = attachments.secrets;
     for (Event const& event : events) {
         if (auto const* const replied = std::get_if<ModelReplied>(&event.body)) {
+            CHECK(replied->calls.size() <= attachments.of_reply.size());
             for (std::size_t i = 0; i < attachments.of_reply.size(); ++i)
                 secrets[replied->first_call + static_cast<CallNo>(i)] = attachments.of_reply[i];
         } else if (auto const* const paused = std::get_if<CallPaused>(&event.body)) {
@@ -187,6 +192,7 @@ void add_attachments(Attachments const& attachments, std::vector<Event> const& e
 // Messages between sessions are delivered in the order of their sender's events, independent of
 // clocks.
 port::OutboxRow outbox_row(State const& state, OutboxMessage const& message, Time at) {
+    CHECK(message.seq > 0 && message.seq <= state.head);
     port::OutboxRow row;
     row.key = {state.id, message.seq, message.n};
     row.kind = "session";

@@ -1,5 +1,6 @@
 #include "runner/lane/started_runs.h"
 
+#include "base/check.h"
 #include "base/crypto/sha256_stream.h"
 
 #include <algorithm>
@@ -28,6 +29,7 @@ bool StartedRuns::add(SessionId session, RunTool const& run) {
     if (runs_.contains(key)) return false;
     newest_.push_back(key);
     runs_.insert(key);
+    CHECK(runs_.size() <= newest_.size());  // so the oldest ones can be forgotten
     if (newest_.size() <= known_) return true;
     runs_.erase(newest_.front());
     newest_.pop_front();

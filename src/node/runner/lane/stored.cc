@@ -1,5 +1,6 @@
 #include "runner/lane/stored.h"
 
+#include "base/check.h"
 #include "runner/lane/rows.h"
 #include "runner/read/reading.h"
 #include "wire/audit.h"
@@ -16,8 +17,10 @@ void add_rows(session::Decision& decision, session::State const& state, Time at,
               port::Append& out) {
     for (session::OutboxMessage const& message : decision.outbox)
         out.outbox.push_back(outbox_row(state, message, at));
-    for (session::KeptArtifact& kept : decision.artifacts)
+    for (session::KeptArtifact& kept : decision.artifacts) {
+        CHECK(kept.bytes);
         out.artifacts.push_back({kept.seq, std::move(kept.bytes)});
+    }
     for (session::PendingChange const& change : decision.pending)
         out.pending.push_back(pending_row(change));
 }
@@ -47,6 +50,7 @@ Result<port::Append> stored_append(session::State& state, session::Command comma
     }
     for (port::OutboxRow& row : outgoing(state, records, decision.pending))
         out.outbox.push_back(std::move(row));
+    CHECK(state.id == out.session && state.head == out.after + records.size());
     out.frame = {out.after + 1, static_cast<std::uint32_t>(records.size()),
                  wire::pack(state.id, records)};
     out.wake_changed = false;
@@ -72,6 +76,7 @@ Result<RedactionReport> redact_stored(port::Store& store, SessionId session,
     if (!append) return std::unexpected(std::move(append.error()));
     append->snapshot =
         port::SnapshotRow{read->state.head, wire::snapshot_format, wire::write_state(read->state)};
+    CHECK(append->frame.count > 0);
     report.seq = append->frame.first + append->frame.count - 1;
     report.at = now;
     auto const written = store.commit({&*append, 1});

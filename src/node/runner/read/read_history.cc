@@ -1,5 +1,7 @@
 #include "runner/read/read_history.h"
 
+#include "base/check.h"
+
 namespace dormouse::runner {
 
 using namespace dormouse::session;
@@ -61,6 +63,7 @@ void read_history(Runner& runner, SessionId session, SnapshotFn done) {
 
 void read_pending(Runner& runner, port::StoreView<port::JournalStore> journal,
                   PendingId const& pending, SnapshotFn done) {
+    CHECK(done);
     auto looked = [&runner, journal, pending,
                    done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
         if (!lane) return done(std::unexpected(std::move(lane.error())));
@@ -86,6 +89,7 @@ void read_pending(Runner& runner, port::StoreView<port::JournalStore> journal,
 }
 
 void read_history_from(Runner& runner, SessionId session, Seq from, SnapshotFn done) {
+    CHECK(done);
     runner.read(session, from,
                 [session, done = std::move(done)](Result<Runner::Read> read) mutable {
                     if (!read) return done(std::unexpected(std::move(read.error())));
@@ -97,6 +101,7 @@ void read_history_from(Runner& runner, SessionId session, Seq from, SnapshotFn d
 }
 
 void read_open_calls(Runner& runner, SessionId session, SnapshotFn done) {
+    CHECK(done);
     auto looked = [&runner, session,
                    done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
         if (!lane) return done(std::unexpected(std::move(lane.error())));

@@ -1,5 +1,6 @@
 #include "runner/read/reading.h"
 
+#include "base/check.h"
 #include "base/trace.h"
 #include "port/many_loads.h"
 #include "port/stored_stamp.h"
@@ -50,6 +51,7 @@ Result<wire::RecordPtr> read_record(port::JournalStore& store, SessionId session
 Result<void> find_totals(port::JournalStore& store, Wanted const& wanted, Found& found) {
     auto const sums = store.day_sums(wanted.day, wanted.totals);
     if (!sums) return std::unexpected(sums.error());
+    CHECK(sums->size() == wanted.totals.size());
     found.totals.emplace();
     for (std::size_t i = 0; i < sums->size(); ++i)
         found.totals->emplace(wanted.totals[i], (*sums)[i]);
@@ -75,6 +77,7 @@ Result<void> find_notes(port::JournalStore& store, SessionId session, PendingId 
     }
     auto seqs = store.lookup(session, keys);
     if (!seqs) return std::unexpected(std::move(seqs.error()));
+    CHECK(seqs->size() == keys.size());
     found.note_known = seqs->front() != 0;
     for (std::size_t k = 1; k < seqs->size(); ++k) found.notes += (*seqs)[k] != 0 ? 1 : 0;
     return {};
@@ -138,6 +141,7 @@ Result<LoadedSession> fold_session(port::JournalStore& store, SessionId session,
     // A row that names an event beyond the newest one: the journal has lost its end, and must not
     // be continued.
     if (loaded->named > out.state.head) return std::unexpected(missing(session, loaded->named));
+    CHECK(out.state.id == session);
     out.stamp = loaded->stamp;
     out.wake_known = loaded->wake_known;
     out.wake_at = loaded->wake_at;
@@ -180,6 +184,7 @@ std::vector<Result<LoadedSession>> read_sessions(port::JournalStore& store,
     trace();
     auto loaded = unless_memory_is_short([&] { return load_all(store, sessions); });
     if (!loaded) return {sessions.size(), std::unexpected(loaded.error())};
+    CHECK(loaded->size() == sessions.size());
     std::vector<Result<LoadedSession>> out;
     for (std::size_t i = 0; i < sessions.size(); ++i)
         out.push_back(read_loaded(store, sessions[i], std::move((*loaded)[i])));
@@ -294,6 +299,7 @@ Result<Found> read_found(port::JournalStore& store, SessionId session, Wanted co
     std::vector<std::string> const keys{wanted.earlier, wanted.progress, wanted.taken};
     auto seqs = store.lookup(session, keys);
     if (!seqs) return std::unexpected(std::move(seqs.error()));
+    CHECK(seqs->size() == keys.size());
     auto const seq = [&](std::size_t i) { return keys[i].empty() ? 0 : (*seqs)[i]; };
     found.progress_known = seq(1) != 0;
     found.taken = seq(2) != 0;

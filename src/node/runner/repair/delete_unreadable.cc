@@ -1,5 +1,6 @@
 #include "runner/repair/delete_unreadable.h"
 
+#include "base/check.h"
 #include "wire/audit.h"
 #include "wire/outbox_json.h"
 
@@ -53,6 +54,7 @@ Result<StoredRows> find_stored(port::Store& store, SessionId session) {
 
 port::Append append_of(StoredRows stored, DeletionServices const& with, SessionId session,
                        Actor by) {
+    CHECK(stored.row.id == session);
     Event event{stored.head + 1, with.at, 0, {}, SessionDeleted{std::move(by)}};
     port::Append out;
     out.session = session;
@@ -73,6 +75,7 @@ port::Append append_of(StoredRows stored, DeletionServices const& with, SessionI
 }  // namespace
 
 void delete_unreadable(DeletionServices with, SessionId session, Actor by, Lane::Reply reply) {
+    CHECK(reply);
     port::ask(
         with.journal, [session](port::Store& store) { return find_stored(store, session); },
         [with, session, by = std::move(by),

@@ -1,5 +1,6 @@
 #include "runner/repair/rebuild.h"
 
+#include "base/check.h"
 #include "runner/lane/rows.h"
 #include "runner/read/reading.h"
 #include "session/key.h"
@@ -73,6 +74,7 @@ Result<LoadedSession> read_again(port::Store& store, SessionId session) {
     LoadedSession out;
     out.stamp = loaded->stamp;
     out.state = std::move(rebuilt->state);
+    CHECK(out.state.id == session);
     out.tail = std::move(journal->records);
     std::erase_if(out.tail,
                   [&](auto const& record) { return record->event.seq <= journal->base.head; });

@@ -1,5 +1,6 @@
 // Repair: rebuilds rows that differ from their session's journal. The session's own lane does it,
 // with an event in the journal. Existing events are never changed.
+#include "base/check.h"
 #include "runner/runner.h"
 
 #include <algorithm>
@@ -32,6 +33,7 @@ std::map<SessionId, std::string> by_session(std::vector<Finding> const& findings
 
 void Runner::repair(std::uint64_t after, bool dry_run, Asker asker,
                     port::Fn<void(Result<RepairReport>)> done) {
+    CHECK(done);
     auto question = [after](port::Store& store) { return verify_page(store, after, repair_page); };
     auto use = [this, dry_run, asker = std::move(asker),
                 done = std::move(done)](Result<VerifyReport> found) mutable {
@@ -64,6 +66,7 @@ void Runner::mend(VerifyReport const& found, bool dry_run, Asker const& asker,
             auto const entry = std::ranges::find_if(work->report.found, [&](auto const& one) {
                 return one.session == session && one.repairable;
             });
+            CHECK(entry != work->report.found.end() && work->open > 0);
             entry->repaired = answer.has_value();
             if (--work->open == 0) work->done(std::move(work->report));
         });

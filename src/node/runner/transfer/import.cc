@@ -1,5 +1,6 @@
 #include "runner/transfer/import.h"
 
+#include "base/check.h"
 #include "json/json.h"
 #include "runner/transfer/live.h"
 #include "runner/transfer/place.h"
@@ -23,6 +24,7 @@ public:
         : next_(next), name_(std::move(name)), put_(std::move(put)), each_(each) {}
 
     [[nodiscard]] Result<ImportReport> run(std::uint64_t second = 2) {
+        CHECK(!open_ && !ended_);  // once
         auto first = next_();
         if (!first) return std::unexpected(std::move(first.error()));
         if (!*first || (*first)->too_long)
@@ -74,6 +76,7 @@ private:
     }
 
     void begin(std::string const& id, std::string const& line) {
+        CHECK(!open_);
         auto const was = SessionId::parse(id);
         open_ = true;
         skipping_ = false;
@@ -91,6 +94,7 @@ private:
     }
 
     void add(std::string const& line) {
+        CHECK(open_);
         ++lines_;
         digest_.add(line);
         bytes_ += line.size();
@@ -108,6 +112,7 @@ private:
     }
 
     [[nodiscard]] Result<void> finish(json::View end) {
+        CHECK(open_);
         if (spoilt_.empty() && end["lines"].integer_or(0) != static_cast<std::int64_t>(lines_))
             spoil("the session has another number of lines");
         if (spoilt_.empty() && end["digest"].string_or("") != digest_.text())
@@ -138,6 +143,7 @@ private:
     }
 
     void refuse(std::string const& why) {
+        CHECK(open_);
         open_ = false;
         skipping_ = true;
         ++report_.refused;

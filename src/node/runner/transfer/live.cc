@@ -1,5 +1,6 @@
 #include "runner/transfer/live.h"
 
+#include "base/check.h"
 #include "runner/runner.h"
 
 #include <algorithm>
@@ -25,6 +26,7 @@ public:
         : runner_(runner), journal_(journal), import_(std::move(import)), done_(std::move(done)) {}
 
     void next() {
+        CHECK(at_ <= import_.sessions.size());
         while (at_ < import_.sessions.size() && !import_.sessions[at_].placing) report();
         bool const wanted = import_.wanted() && !runner_.draining();
         if (at_ == import_.sessions.size() || !wanted) return done_(std::move(results_));
@@ -41,6 +43,7 @@ private:
     [[nodiscard]] ImportedSession& result() { return import_.sessions[at_].result; }
 
     void report() {
+        CHECK(at_ < import_.sessions.size());
         results_.push_back(result());
         import_.sessions[at_++].placing.reset();
     }
@@ -72,6 +75,7 @@ private:
     void write() {
         runner_.skip_number(placing()->id().number());
         appends_ = placing()->appends(runner_.epoch(), import_.options);
+        CHECK(!appends_.empty() && appends_.back().row);
         last_ = {0, placing()->id(), appends_.back().row->project, appends_.back().frame};
         write_from(0);
     }
@@ -92,6 +96,7 @@ private:
     }
 
     void write_from(std::size_t first) {
+        CHECK(first < appends_.size());
         std::vector<port::Append> piece;
         std::size_t bytes = 0;
         std::size_t end = first;
@@ -106,6 +111,7 @@ private:
     }
 
     void written(std::vector<port::AppendResult> const& results, std::size_t end) {
+        CHECK(end <= appends_.size());
         for (port::AppendResult const& result : results) {
             if (result) continue;
             if (result.error().cause == port::AppendError::Cause::moved)

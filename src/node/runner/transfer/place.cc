@@ -1,5 +1,6 @@
 #include "runner/transfer/place.h"
 
+#include "base/check.h"
 #include "base/crypto/sha256.h"
 #include "json/json.h"
 #include "runner/lane/rows.h"
@@ -120,6 +121,12 @@ Result<Placing> Placing::prepare(Portable session, SessionId was) {
 }
 
 Result<bool> Placing::find(port::Store& store, Deleted deleted) {
+    auto there = look(store, deleted);
+    may_append_ = there && !*there;
+    return there;
+}
+
+Result<bool> Placing::look(port::Store& store, Deleted deleted) {
     auto const rows = store.all_sessions(session_.id.number() - 1, 1);
     if (!rows) return std::unexpected(rows.error());
     bool const taken = !rows->empty() && rows->front().id.number() == session_.id.number();
@@ -254,6 +261,7 @@ port::Append Placing::append(Epoch epoch, port::Frame frame) const {
 
 // One for each frame; the last one has all rows.
 std::vector<port::Append> Placing::appends(Epoch epoch, ImportOptions const& options) const {
+    CHECK(may_append_);
     std::vector<port::Append> out;
     auto const& frames = session_.frames;
     bool const based = base_ > 0;
@@ -263,6 +271,7 @@ std::vector<port::Append> Placing::appends(Epoch epoch, ImportOptions const& opt
         out.push_back(append(epoch, frames[i]));
         if (based && i == 1) out.back().base = port::BaseRow{frames[0], 0, 0, {}, {}};
     }
+    CHECK(!out.empty());
     if (begun_ == 0) finish_first(out.front());
     finish_last(out.back(), options);
     return out;

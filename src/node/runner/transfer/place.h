@@ -44,6 +44,7 @@ private:
     Placing(Portable session, SessionId was, Rebuilt rebuilt, Seq base)
         : session_(std::move(session)), was_(was), rebuilt_(std::move(rebuilt)), base_(base) {}
 
+    [[nodiscard]] Result<bool> look(port::Store& store, Deleted deleted);
     [[nodiscard]] Result<bool> same_as(port::Store& store, port::SessionRow const& row,
                                        Deleted deleted);
     [[nodiscard]] Result<void> may_restore(port::Store& store);
@@ -65,6 +66,7 @@ private:
     Seq begun_ = 0;             // an import that was cut off has written up to this event
     bool restores_ = false;     // the id is that of a deleted session
     bool has_created_ = false;  // the store knows the key of its creation
+    bool may_append_ = false;   // find() returned false
 };
 
 // Checks the store for conflicts, and writes the session. Errors: those of find() and the guard

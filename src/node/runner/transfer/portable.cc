@@ -1,5 +1,6 @@
 #include "runner/transfer/portable.h"
 
+#include "base/check.h"
 #include "base/crypto/sha256.h"
 #include "base/enum_words.h"
 #include "base/text/text.h"
@@ -123,7 +124,9 @@ std::string renamed(std::string text, NewIds const& ids) {
         auto const bits = parse_base64url_128(bare);
         auto const found = bits ? ids.find(SessionId{*bits}) : ids.end();
         if (found == ids.end()) continue;
-        text.replace(at + 1, bare_size, found->second.bare());
+        std::string const bare_now = found->second.bare();
+        CHECK(bare_now.size() == bare_size);
+        text.replace(at + 1, bare_size, bare_now);
         at += bare_size;
     }
     return text;
@@ -134,7 +137,10 @@ std::string renamed_key(std::string key, NewIds const& ids) {
     if (!of_message || key.size() <= bare_size) return key;
     auto const bits = parse_base64url_128(std::string_view(key).substr(1, bare_size));
     auto const found = bits ? ids.find(SessionId{*bits}) : ids.end();
-    if (found != ids.end()) key.replace(1, bare_size, found->second.bare());
+    if (found == ids.end()) return key;
+    std::string const bare_now = found->second.bare();
+    CHECK(bare_now.size() == bare_size);
+    key.replace(1, bare_size, bare_now);
     return key;
 }
 

@@ -1,5 +1,6 @@
 #include "runner/lane/redact/redact.h"
 
+#include "base/check.h"
 #include "base/enum_words.h"
 #include "runner/lane/redact/redact_copies.h"
 #include "wire/names.h"
@@ -69,6 +70,7 @@ struct Redactor::Job {
     // Returns a search for the content of all parts in forks. Ids that imports gave are searched
     // only for the first part.
     [[nodiscard]] CopySearch search_of_forks() const {
+        CHECK(parts.front().plan);
         CopySearch out{.root = session(), .names = parts.front().plan->in_forks};
         out.projects = asker.rights.projects;
         bool const inherited =
@@ -100,6 +102,7 @@ struct Redactor::Job {
     // Takes what a search has found; returns true if there are more sessions to redact. A fork that
     // was made after the check of forks_left_behind() cannot be refused any more.
     [[nodiscard]] bool take_found() {
+        CHECK(copies);
         auto found = std::exchange(copies->found, {});
         std::erase_if(found, [this](RedactionCopy const& copy) { return has(copy); });
         bool const first = ++searches == 1;
@@ -112,6 +115,7 @@ struct Redactor::Job {
     }
     void fail(Error error) { done(std::unexpected(std::move(error))); }
     void finish() {
+        CHECK(parts.front().plan);
         RedactionReport report = std::move(parts.front().plan->report);
         for (Part const& part : parts) {
             if (!part.copy || !part.plan) continue;
@@ -132,6 +136,7 @@ void Redactor::redact(SessionId session, RedactionAsk ask, Asker asker, Done don
 
 // Plans the part i and those after it.
 void Redactor::plan(JobPtr const& job, std::size_t i) {
+    CHECK(i <= job->parts.size());
     if (i == job->parts.size()) return search(job);
     ask_plan(job, i,
              [this, job, i](Result<RedactionPlan> plan) { planned(job, i, std::move(plan)); });
@@ -146,6 +151,7 @@ void Redactor::ask_plan(JobPtr const& job, std::size_t i,
 }
 
 void Redactor::planned(JobPtr const& job, std::size_t i, Result<RedactionPlan> plan) {
+    CHECK(i < job->parts.size());
     if (!plan && (i == 0 || !is_gone(plan.error()))) return job->fail(std::move(plan.error()));
     Job::Part const& part = job->parts[i];
     if (plan && i > 0 && !job->may(plan->project)) {
@@ -167,6 +173,7 @@ void Redactor::planned(JobPtr const& job, std::size_t i, Result<RedactionPlan> p
 // Searches for forks, once all other sessions that hold the content are known.
 void Redactor::search(JobPtr const& job) {
     if (!job->copies) job->copies = job->search_of_forks();
+    CHECK(job->copies->root == job->session());
     if (!job->has_names() || job->copies->done) return remove(job);
     auto next = [search = std::move(*job->copies)](port::Store& store) {
         return search_copies(store, search);
@@ -195,6 +202,7 @@ void Redactor::remove(JobPtr const& job) {
 // they have the content. Later ones do not: their append names the newest frame of what they copy.
 void Redactor::search_again(JobPtr const& job) {
     if (!job->has_names()) return job->finish();
+    CHECK(job->copies->done);
     if (job->searches == searches_max)
         return job->fail({Code::overloaded, "The session is forked all the time."});
     job->copies->begin_again();
@@ -203,6 +211,7 @@ void Redactor::search_again(JobPtr const& job) {
 
 // Removes the first `left` parts, the last one first.
 void Redactor::apply(JobPtr const& job, std::size_t left) {
+    CHECK(left <= job->parts.size());
     if (left == 0) return search_again(job);
     std::size_t const i = left - 1;
     Job::Part& part = job->parts[i];

@@ -1,5 +1,6 @@
 #include "runner/lane/redact/redact_copies.h"
 
+#include "base/check.h"
 #include "runner/read/reading.h"
 #include "wire/journal/record.h"
 #include "wire/names.h"
@@ -155,6 +156,7 @@ Result<bool> was_set(port::JournalStore& store, SessionId session, std::string c
 // original is the same content, whenever it was set.
 Result<void> take_set(port::JournalStore& store, CopySearch& search, SessionId session,
                       SessionCreated const& created) {
+    CHECK(!search.set.empty());
     bool there = has_set(search.set, created.title, created.labels);
     if (!there && search.ancestors.contains(session)) {
         auto const set = was_set(store, session, search.set);
@@ -215,6 +217,7 @@ void CopySearch::begin_again() {
 }
 
 Result<void> search_session(port::JournalStore& store, SessionId session, CopySearch& search) {
+    CHECK(search.tree.contains(search.root));
     take_own(search, session);
     auto const begin = beginning(store, session, !search.set.empty());
     if (!begin) return std::unexpected(begin.error());
@@ -229,6 +232,7 @@ Result<std::optional<SessionId>> forked_from(port::JournalStore& store, SessionI
 }
 
 Result<CopySearch> search_copies(port::Store& store, CopySearch search) {
+    CHECK(!search.done);
     if (search.tree.empty()) {
         if (auto added = add_ancestors(store, search); !added)
             return std::unexpected(std::move(added.error()));

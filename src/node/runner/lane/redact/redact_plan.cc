@@ -1,3 +1,4 @@
+#include "base/check.h"
 #include "json/json.h"
 #include "runner/lane/redact/redact.h"
 #include "runner/lane/redact/redact_survey.h"
@@ -250,6 +251,7 @@ private:
 
     // The frame with which a cut journal begins: a state, and records that were still in use.
     Result<void> rewrite_base(port::Frame const& frame, State const& base, Records const& records) {
+        CHECK(base.id == state_.id);
         State left = base;
         wire::redact_state(left, survey_.target);
         for (wire::RecordPtr const& record : records) {
@@ -352,6 +354,7 @@ private:
     }
 
     RedactionPlan finish() {
+        CHECK(survey_.found() && !survey_.earlier);
         what_.message = survey_.named();
         what_.call = ask_.call;
         what_.turn = ask_.turn;
