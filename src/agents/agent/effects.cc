@@ -80,7 +80,7 @@ ToolResult run_guarded(Tool const& tool, ToolCall const& call, std::stop_token s
 
 // A tool's result, written on the worker thread, then read on the loop.
 struct Worked {
-    ToolResult result = Failed{"the tool was not started: too many tools wait for a worker", true};
+    ToolResult result = Failed{"the tool was not started", true};
     bool begun = false;
 };
 
@@ -304,9 +304,10 @@ void AgentEffects::run_on_worker(Tool const& tool, Key key, RunTool run, ToolCal
     auto job = [&tool, pin = registry_.pin(), call = std::move(call),
                 worked](std::stop_token stop) { work(tool, call, std::move(stop), *worked); };
     auto finished = [this, key, run = std::move(run), worked, stopped,
-                     done = std::move(done)](bool) mutable {
+                     done = std::move(done)](bool ran) mutable {
         if (*stopped && !worked->begun) return;
         if (!*stopped) running_.erase(key);
+        if (!ran && !worked->begun) return not_begun(key);  // the queue was full
         done(outcome_of(run, with_agent(registry_, std::move(worked->result))));
     };
     auto source = workers_.run(std::move(job), std::move(finished));
@@ -336,16 +337,20 @@ void AgentEffects::ask_gate(SessionId session, EffectId id, std::string agent, A
     auto const decided = std::make_shared<Decided>();
     auto const over = std::make_shared<bool>(false);
     Key const key{session, id};
+    auto const taken_at = std::make_shared<TakenAt>(0);
+    if (surroundings_.now) gates_[key] = taken_at;
     auto job = [gate, tool, pin = registry_.pin(), call = std::move(call),
-                may_start = MayStart(surroundings_.may_start),
+                may_start = MayStart(surroundings_.may_start), now = surroundings_.now, taken_at,
                 decided](std::stop_token const& stop) {
         if (stop.stop_requested() || !may_start.still()) return;
+        if (now) *taken_at = to_ms(now());
         decided->decision = with_tool(ask_guarded(*gate, call), tool);
     };
     auto finished = [this, key, ask = std::move(ask), decided, over,
                      done = std::move(done)](bool) mutable {
         if (std::exchange(*over, true)) return;
         running_.erase(key);
+        gates_.erase(key);
         if (!decided->decision) return not_begun(key);
         done(outcome_of(ask, *std::move(decided->decision)));
     };
@@ -430,6 +435,10 @@ void AgentEffects::ended(SessionId session, std::string const& agent) {
 
 std::optional<Time> AgentEffects::model_until(SessionId session, EffectId id) const {
     if (auto const until = models_.until(session, id)) return until;
+    if (auto const gate = gates_.find({session, id}); gate != gates_.end()) {
+        std::int64_t const taken_at = *gate->second;
+        return taken_at == 0 ? Time::max() : from_ms(taken_at) + limits::gate_time_limit;
+    }
     auto const at = prompted_.find({session, id});
     bool const runs = at != prompted_.end() && at->second.external->prompting(session, id);
     return runs ? std::optional(Time::max()) : std::nullopt;
@@ -437,6 +446,7 @@ std::optional<Time> AgentEffects::model_until(SessionId session, EffectId id) co
 
 void AgentEffects::stop(SessionId session, EffectId id) {
     if (id.call == 0) models_.stop(session, id);
+    gates_.erase({session, id});
     if (auto stopped = prompted_.extract({session, id}))
         stopped.mapped().external->stop(session, id);
     // Removed first, because the callback may look at running_.

@@ -7,6 +7,8 @@
 #include "port/effects.h"
 #include "session/tracing.h"
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 
 namespace dormouse::agent {
@@ -14,11 +16,11 @@ namespace dormouse::agent {
 // Facts that a tool gets in addition to its call. An empty function omits its value.
 struct Surroundings {
     std::function<std::string(PendingId const&)> callback_url = {};
-    std::function<Time()> now = {};
+    std::function<Time()> now = {};  // any thread
     session::TraceRules tracing = {};
     MayStart::Make may_start = {};
-    // Called for gates, interceptors and prompts that have not begun, and have no outcome: see
-    // port::Effects. REQUIRED if `may_start` is set, or a gate may block.
+    // Called for effects that have not begun, and have no outcome: see port::Effects. REQUIRED if
+    // `may_start` is set, or if there are gates that may block or tools that run on a worker.
     std::function<void(SessionId, session::EffectId)> not_begun = {};
 };
 
@@ -91,6 +93,9 @@ private:
     Surroundings surroundings_;
     std::map<Key, Prompted> prompted_;
     std::map<Key, StopTool> running_;
+    // When a worker took the gate, in ms since 1970; 0: it waits for one.
+    using TakenAt = std::atomic<std::int64_t>;
+    std::map<Key, std::shared_ptr<TakenAt>> gates_;
     ModelRequests models_;
     session::Budgets no_budgets_ = std::make_shared<std::vector<session::Budget>>();
 };

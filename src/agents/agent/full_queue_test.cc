@@ -64,19 +64,49 @@ TEST_F(FullQueue, Gate_IsNotDeniedAndLaterAsked) {
         std::holds_alternative<GateOutcome::Allow>(std::get<GateOutcome>(outcomes.at(0)).what));
 }
 
-TEST_F(FullQueue, Tool_HasDoneNothingAndLaterRuns) {
+TEST_F(FullQueue, Tool_HasNotFailedAndLaterRuns) {
     for (bool const full : {true, false}) {
         workers.full = full;
-        RunTool run{pending, full ? 1U : 2U, "count", Json::trusted("{}"), {}};
+        RunTool run{pending, 1, "count", Json::trusted("{}"), {}};
         effects.run_tool(pending.session, {7, 1}, "demo", std::move(run), take());
+        EXPECT_EQ(not_begun, (std::vector{std::pair(pending.session, EffectId{7, 1})}));
+        EXPECT_EQ(outcomes.size(), full ? 0U : 1U);
     }
     EXPECT_EQ(runs, 1);
-    ASSERT_EQ(outcomes.size(), 2U);
-    auto const* const failed = std::get_if<Failed>(&std::get<ToolOutcome>(outcomes[0]).what);
-    ASSERT_TRUE(failed);
-    EXPECT_TRUE(failed->nothing_done);
-    EXPECT_TRUE(std::holds_alternative<Done>(std::get<ToolOutcome>(outcomes[1]).what));
-    EXPECT_TRUE(not_begun.empty());
+    EXPECT_TRUE(std::holds_alternative<Done>(std::get<ToolOutcome>(outcomes.at(0)).what));
+}
+
+// Keeps what it is given until the test runs it.
+class WaitingWorkers final : public port::Workers {
+public:
+    std::stop_source run(port::Fn<void(std::stop_token)> job, port::Fn<void(bool)> done) override {
+        jobs.emplace_back(std::move(job), std::move(done));
+        return {};
+    }
+    std::vector<std::pair<port::Fn<void(std::stop_token)>, port::Fn<void(bool)>>> jobs;
+};
+
+TEST(QueuedGate, Time_BeginsWhenAThreadTakesIt) {
+    Registry registry;
+    registry.add(Gate{.name = "approve",
+                      .decide = [](GateCall const&) -> GateDecision { return Allow{}; },
+                      .may_block = true});
+    WaitingWorkers workers;
+    Time now = from_ms(1'000'000);
+    AgentEffects effects{registry,
+                         workers,
+                         {.now = [&now] { return now; }, .not_begun = [](SessionId, EffectId) {}}};
+    SessionId const session = SessionId::make(1, {});
+    int outcomes = 0;
+    effects.ask_gate(session, {7, 1}, "demo", {1, "approve", "count", Json::trusted("{}"), {}},
+                     [&outcomes](Command::Body const&) { ++outcomes; });
+    EXPECT_EQ(effects.model_until(session, {7, 1}), Time::max());
+    now += Duration(90'000);
+    workers.jobs.at(0).first({});
+    EXPECT_EQ(effects.model_until(session, {7, 1}), now + limits::gate_time_limit);
+    workers.jobs.at(0).second(true);
+    EXPECT_EQ(outcomes, 1);
+    EXPECT_EQ(effects.model_until(session, {7, 1}), std::nullopt);
 }
 
 }  // namespace

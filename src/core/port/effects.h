@@ -50,7 +50,8 @@ struct TurnRequest {
 // and this process must not begin anything any more. Then it has done nothing, and
 //   a gate, interceptors, a prompt: have no outcome. The implementation reports that they have not
 //     begun (agent::Surroundings::not_begun), and the runner starts them again at a scan.
-//   a tool: has the outcome Failed with `nothing_done`; its next attempt follows after a back-off.
+//   a tool: the same if the queue was full. If this process must not begin it: it has the outcome
+//     Failed with `nothing_done`; its next attempt follows after a back-off.
 //   a poll: has the outcome NotYet; the next one follows as its pause says.
 //   a request to a model: has the outcome ModelFailure, which may be retried. Its code is
 //     model_failed; that of a function of the program store_unavailable, or overloaded if the
@@ -83,8 +84,8 @@ public:
     virtual void stop(SessionId session, session::EffectId id) = 0;
     // The session ended: processes kept for it may stop. May be called more than once.
     virtual void ended(SessionId session, std::string const& agent) = 0;
-    // Returns when a started model request is given up; unlimited while it waits for a free slot.
-    // nullopt: the default time.
+    // Returns when a started model request or gate is given up; unlimited while it waits for a free
+    // slot or thread. nullopt: the default time.
     [[nodiscard]] virtual std::optional<Time> model_until(SessionId session,
                                                           session::EffectId id) const = 0;
 };

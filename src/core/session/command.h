@@ -483,7 +483,7 @@ struct Context {
     // When the open model request is given up, if later than its time limit. The limit of a request
     // that waits for a free slot starts when it is sent.
     std::optional<Time> model_until = {};
-    // Calls whose gate has not begun. Its time limit does not count: it is asked again.
+    // Calls whose gate has not begun, or has begun less than its time limit ago.
     std::vector<CallNo> gates_not_begun = {};
     // Number of the first session that this command creates; others follow. nullopt: there is none
     // at the moment.

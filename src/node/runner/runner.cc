@@ -506,6 +506,8 @@ void Runner::drain(port::Fn<void()> done, Duration limit) {
     draining_ = true;
     drain_until_ = clock_.now() + limit;
     drained_ = std::move(done);
+    auto const lanes = lanes_;
+    for (auto const& [id, lane] : lanes) lane->give_back_runs();
     finish_drain();
 }
 

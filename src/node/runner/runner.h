@@ -166,6 +166,12 @@ public:
         if (found != lanes_.end()) found->second->forget_effect(id);
     }
 
+    // The same for an effect that found no thread, or must not begin: it has done nothing.
+    void not_begun(SessionId session, session::EffectId id) {
+        auto const found = lanes_.find(session);
+        if (found != lanes_.end()) found->second->not_begun(id);
+    }
+
     // Another process has appended to this session: what memory holds of it is outdated. Its
     // watchers are woken, and what is outstanding continues if this process drives it.
     void appended_elsewhere(SessionId session);

@@ -44,7 +44,7 @@ Node::Node(NodeServices& outside, OpenedStore opened, Settings settings)
            },
            [this] { return services.clock.now(); }, settings.runner.tracing,
            [this] { return shared ? shared->nodes.start_permission() : owner.start_permission(); },
-           [this](SessionId session, session::EffectId id) { runner.forget_effect(session, id); }}),
+           [this](SessionId session, session::EffectId id) { runner.not_begun(session, id); }}),
       shared(shared_store ? std::make_unique<Shared>(*this) : nullptr),
       nodes(shared ? static_cast<port::Nodes&>(shared->nodes) : owner),
       runner({services.loop, services.clock, services.entropy, journal, nodes, counted_effects,

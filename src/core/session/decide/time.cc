@@ -68,10 +68,9 @@ void give_up(Decider& d, CallNo no) {
     Call const& call = d.state.calls.at(no);
     FITS(call.phase == CallPhase::gating || call.phase == CallPhase::running);
     if (call.phase == CallPhase::gating) {
+        auto const& waiting = d.context.gates_not_begun;
+        if (std::ranges::find(waiting, no) != waiting.end()) return;
         std::string const gate = gate_of(call);
-        bool const begun =
-            std::ranges::find(d.context.gates_not_begun, no) == d.context.gates_not_begun.end();
-        if (!begun) return d.emit(GateBack{no, gate});
         d.emit(GateDecided{no,
                            gate,
                            false,

@@ -235,17 +235,20 @@ TEST_F(GateTest, GateTimeout_Denies) {
     EXPECT_FALSE(first<GateDecided>(d).allowed);
 }
 
-// The queue of the threads was full for that long.
+// It waited for a thread for that long.
 TEST_F(GateTest, GateThatHasNotBegun_DoesNotTimeOut) {
     asks_for({gated(plain())});
-    now += limits::gate_time_limit;
-    auto tick = request_of(Tick{});
-    tick.context.gates_not_begun = {1};
-    State full = state;
-    EXPECT_EQ(types(tick.decided_on(full)), "gate_back");
-    EXPECT_EQ(outstanding(full).size(), 1U) << "it is asked again";
-    now += limits::gate_time_limit;
-    EXPECT_EQ(types(request_of(Tick{}).decided_on(full)), "gate_decided model_requested");
+    EffectId const asked = outstanding(state).begin()->first;
+    State waiting = state;
+    for (int minute = 0; minute < 3; ++minute) {
+        now += limits::gate_time_limit;
+        auto tick = request_of(Tick{});
+        tick.context.gates_not_begun = {1};
+        EXPECT_EQ(types(tick.decided_on(waiting)), "") << "nothing is written while it waits";
+    }
+    ASSERT_EQ(outstanding(waiting).size(), 1U);
+    EXPECT_EQ(outstanding(waiting).begin()->first, asked) << "it keeps its place";
+    EXPECT_EQ(types(request_of(Tick{}).decided_on(waiting)), "gate_decided model_requested");
 }
 
 TEST_F(GateTest, DecisionOfAnotherGateOrCall_IsDropped) {

@@ -130,6 +130,10 @@ public:
     [[nodiscard]] bool shut() const { return shut_; }
     // The effect no longer runs, or was not started.
     void forget_effect(session::EffectId id);
+    // The same for one that was started, and did nothing.
+    void not_begun(session::EffectId id);
+    // For a drain: ends the attempts of tools that have not begun. The next process tries again.
+    void give_back_runs();
     // The runner is being destroyed. Waiting commands are dropped unanswered: some of them own this
     // lane.
     void abandon();
@@ -239,7 +243,8 @@ private:
     [[nodiscard]] bool is_own_run(session::Effect const& effect) const;
     [[nodiscard]] std::optional<Time> time_of(session::Timer const& timer) const;
     [[nodiscard]] std::optional<Time> model_until() const;
-    [[nodiscard]] std::vector<CallNo> gates_not_begun() const;
+    [[nodiscard]] std::optional<Time> gate_until(session::Timer const& timer) const;
+    [[nodiscard]] std::vector<CallNo> gates_not_begun(Time at) const;
     void start(session::Effect const& effect);
     // Returns a function for when what the effect needs has been read: false if it must not start
     // any more.
@@ -292,6 +297,7 @@ private:
     std::uint32_t moved_ = 0;              // how often the same requests met a moved head
     std::uint32_t shared_turns_ = 0;       // turns left before which the lane waits
     std::set<session::EffectId> running_;  // effects started by this process
+    std::set<session::EffectId> waiting_;  // runs of tools that have not begun, and start again
     // The newest frame that memory had when it was dropped; the store must still have it.
     port::NewestFrame known_{};
     // The history in which the newest effects were started; shared with them, because they may

@@ -345,6 +345,7 @@ void Lane::drop_lost_effects() {
     CHECK(shut_);
     std::exchange(history_, std::make_shared<History>())->lost = true;
     for (EffectId const id : std::exchange(running_, {})) services_.effects.stop(id_, id);
+    waiting_.clear();
     std::erase_if(inbox_, [](Request const& request) { return request.incoming.of_effect; });
 }
 

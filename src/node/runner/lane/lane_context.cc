@@ -76,7 +76,7 @@ Context Lane::context_of(Request& request) const {
     out.terms = services_.agents.terms(agent_of(*state_, command)).value_or(TurnTerms());
     out.budgets = services_.agents.budgets(agent_of(*state_, command));
     out.model_until = model_until();
-    out.gates_not_begun = gates_not_begun();
+    out.gates_not_begun = gates_not_begun(out.at);
     std::uint64_t const number = services_.numbers.next();
     out.next_session = number == 0 ? std::nullopt : std::optional(number);
     out.mail = mail_policy(command);

@@ -71,6 +71,7 @@ void Lane::dispatch() {
         if (running_.insert(poll.id).second) starting.push_back(poll);
     }
     for (Effect const& effect : starting) {
+        waiting_.erase(effect.id);
         try {
             start(effect);
         } catch (std::bad_alloc const&) {
@@ -171,13 +172,23 @@ std::optional<Time> Lane::model_until() const {
     return services_.effects.model_until(id_, {state_->turn->request->since, 0});
 }
 
-// The queue of their threads was full whenever they were started (forget_effect).
-std::vector<CallNo> Lane::gates_not_begun() const {
+// Returns when the gate of the timer is given up: its time begins when a thread takes it.
+std::optional<Time> Lane::gate_until(Timer const& timer) const {
+    CHECK(state_);
+    Call const& call = state_->calls.at(timer.call);
+    if (call.phase != CallPhase::gating) return std::nullopt;
+    return services_.effects.model_until(id_, {call.outstanding_since, timer.call});
+}
+
+// Those that found the queue of their threads full whenever they were started (not_begun), that
+// wait in it, and that a thread has taken less than their time limit ago.
+std::vector<CallNo> Lane::gates_not_begun(Time at) const {
     CHECK(state_);
     std::vector<CallNo> out;
     for (auto const& [id, effect] : outstanding(*state_)) {
-        if (std::holds_alternative<AskGate>(effect.what) && !running_.contains(id))
-            out.push_back(id.call);
+        if (!std::holds_alternative<AskGate>(effect.what)) continue;
+        auto const until = services_.effects.model_until(id_, id);
+        if (!running_.contains(id) || (until && *until > at)) out.push_back(id.call);
     }
     return out;
 }
@@ -191,8 +202,9 @@ std::optional<Time> Lane::time_of(Timer const& timer) const {
         auto const delay = poll_delay(state_->calls.at(timer.call));
         return starts && delay ? std::optional(timer.at + *delay) : std::nullopt;
     }
-    if (timer.kind != TimerKind::give_up || timer.call != 0) return timer.at;
-    return std::max(timer.at, model_until().value_or(timer.at));
+    if (timer.kind != TimerKind::give_up) return timer.at;
+    auto const until = timer.call == 0 ? model_until() : gate_until(timer);
+    return std::max(timer.at, until.value_or(timer.at));
 }
 
 std::optional<Time> Lane::next_time() const {
@@ -328,5 +340,32 @@ Lane::Reply Lane::offer_again(EffectId id, Command::Body const& outcome) {
 
 // The effect was not started: a scan causes a dispatch that starts it.
 void Lane::forget_effect(EffectId id) { running_.erase(id); }
+
+// A draining process starts nothing again.
+void Lane::not_begun(EffectId id) {
+    running_.erase(id);
+    if (!state_) return;
+    auto const effect = outstanding(*state_).find(id);
+    if (effect == outstanding(*state_).end()) return;
+    auto const* const run = std::get_if<RunTool>(&effect->second.what);
+    if (run == nullptr) return;
+    services_.runs.remove(id_, *run);
+    waiting_.insert(id);
+    if (services_.schedule.draining()) give_back_runs();
+}
+
+void Lane::give_back_runs() {
+    if (!state_) return;
+    std::string const why = "the tool was not started: too many tools wait for a worker";
+    Sha256 const digest = submitted_error(why).digest;
+    for (EffectId const id : std::exchange(waiting_, {})) {
+        auto const effect = outstanding(*state_).find(id);
+        if (effect == outstanding(*state_).end()) continue;
+        auto const& run = std::get<RunTool>(effect->second.what);
+        services_.outcomes.offer(
+            id_, id,
+            ToolOutcome{run.pending, run.attempt, Failed{why, /*nothing_done=*/true}, digest});
+    }
+}
 
 }  // namespace dormouse::runner

@@ -117,12 +117,13 @@ TEST_F(RunnerTest, GateThatHasNotBegun_IsAskedAtEachScanAndNotDenied) {
     runner->start();
     (void)ask(session, prompt("please"));
     effects.reply({gated(plain())});
+    effects.until = Time::max();  // it is unlimited while it waits
     loop.run();
     for (int second = 0; second < 70; ++second) {
         ASSERT_EQ(effects.gated.size(), 1U) << second;
         effects.gated.clear();
         State const now = stored(session);
-        runner->forget_effect(session, outstanding(now).begin()->first);
+        runner->not_begun(session, outstanding(now).begin()->first);
         loop.advance(1'000 * one_ms);
     }
     ASSERT_EQ(effects.gated.size(), 1U);
@@ -130,6 +131,70 @@ TEST_F(RunnerTest, GateThatHasNotBegun_IsAskedAtEachScanAndNotDenied) {
     one.done(GateOutcome{one.ask.call, one.ask.gate, GateOutcome::Allow{}});
     loop.run();
     EXPECT_EQ(effects.ran.size(), 1U);
+}
+
+// A session whose gate waits for a thread.
+TEST_F(RunnerTest, GateInTheQueue_IsNotDeniedBeforeItHadItsTime) {
+    SessionId const session = new_session();
+    runner->start();
+    (void)ask(session, prompt("please"));
+    effects.reply({gated(plain())});
+    loop.run();
+    effects.until = Time::max();
+    auto const commits = journal.commits.size();
+    loop.advance(3 * limits::gate_time_limit);
+    EXPECT_EQ(stored(session).calls.size(), 1U);
+    EXPECT_EQ(journal.commits.size(), commits) << "nothing is written while it waits";
+    effects.until = clock.now() + limits::gate_time_limit;  // a thread takes it
+    loop.advance(limits::gate_time_limit - 2'000 * one_ms);
+    EXPECT_EQ(stored(session).calls.size(), 1U);
+    loop.advance(4'000 * one_ms);
+    EXPECT_TRUE(stored(session).calls.empty()) << "denied: it took too long";
+    EXPECT_EQ(effects.starts, 3) << "the model, the gate, and the model again";
+}
+
+// A session whose tool finds the queue of the threads full.
+TEST_F(RunnerTest, ToolThatHasNotBegun_IsStartedAtEachScanWithinItsTimeLimit) {
+    SessionId const session = new_session();
+    runner->start();
+    (void)ask(session, prompt("please"));
+    effects.reply({plain()});
+    loop.run();
+    for (int second = 0; second < 70; ++second) {
+        ASSERT_EQ(effects.ran.size(), 1U) << second;
+        auto const refused = std::move(effects.ran.back());
+        effects.ran.clear();
+        EXPECT_EQ(refused.run.attempt, 1U);
+        runner->not_begun(session, refused.id);
+        loop.advance(1'000 * one_ms);
+    }
+    ASSERT_EQ(effects.ran.size(), 1U);
+    effects.ran.clear();
+    loop.advance(stored(session).calls.begin()->second.spec.terms.time_limit);
+    EXPECT_TRUE(stored(session).calls.empty()) << "its time limit counts from its start";
+}
+
+// The next process tries it again without a doubt.
+TEST_F(RunnerTest, ToolThatHasNotBegun_DrainEndsItsAttempt) {
+    SessionId const session = new_session();
+    (void)ask(session, prompt("please"));
+    effects.reply({with_policy(plain(), CrashPolicy::never)});
+    loop.run();
+    runner->not_begun(session, effects.ran.back().id);
+    runner->drain([] {});
+    loop.run();
+    EXPECT_EQ(stored(session).calls.begin()->second.phase, CallPhase::retry_wait);
+}
+
+TEST_F(RunnerTest, ToolThatFindsNoThreadDuringADrain_AttemptEnds) {
+    SessionId const session = new_session();
+    (void)ask(session, prompt("please"));
+    effects.reply({with_policy(plain(), CrashPolicy::never)});
+    loop.run();
+    runner->drain([] {});
+    runner->not_begun(session, effects.ran.back().id);
+    loop.run();
+    EXPECT_EQ(stored(session).calls.begin()->second.phase, CallPhase::retry_wait);
 }
 
 // A session with a call that waits for a gate that is not configured.

@@ -29,6 +29,17 @@ TEST_F(TwoRunners, SessionThatSleeps_IsDrivenByWhoeverWakesIt) {
     EXPECT_EQ(a.effects.starts, 2) << "its model request and its tool, and nothing since";
 }
 
+// Its process knows the runs that it has started, and would hold this one for a lost one.
+TEST_F(TwoRunners, ToolThatHasNotBegun_IsStartedAgain) {
+    begin({plain()});
+    auto const refused = std::move(a.effects.ran.at(0));
+    a.effects.ran.clear();
+    a.runner->not_begun(session, refused.id);
+    scan();
+    ASSERT_EQ(a.effects.ran.size(), 1U);
+    EXPECT_EQ(a.effects.ran.at(0).run.attempt, 1U);
+}
+
 TEST_F(TwoRunners, ResultElsewhere_IsSettledThereAndTheDriverContinues) {
     begin({job(), plain()});
     PendingId const pending = a.effects.ran.front().run.pending;
