@@ -150,7 +150,8 @@ bool Placing::has_work() const {
 
 std::set<Epoch> Placing::epochs() const { return intent_epochs(state()); }
 
-// A row that says "deleted" and frames that match: an import that was cut off.
+// A row that says "deleted" and frames that match: an import that was cut off. One that was cut off
+// has events to come: an export that ends where it ended is another one.
 Result<bool> Placing::same_as(port::Store& store, port::SessionRow const& row, Deleted deleted) {
     auto const newest = store.newest(std::vector{session_.id});
     if (!newest) return std::unexpected(newest.error());
@@ -163,7 +164,7 @@ Result<bool> Placing::same_as(port::Store& store, port::SessionRow const& row, D
                           : is_stored(store, *last, newest->front().stamp);
     if (!same) return std::unexpected(same.error());
     bool const known = *same;
-    if (row.status == "deleted" && known) {
+    if (row.status == "deleted" && known && head < state().head) {
         begun_ = head;
         restores_ = deleted == Deleted::restored && may_come_back();
         if (auto free = keys_are_free(store); !free)

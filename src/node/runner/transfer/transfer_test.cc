@@ -163,6 +163,27 @@ TEST_F(Transfer, DeletedSessionWithWork_DoesNotComeBack) {
     EXPECT_TRUE(done[0].error.contains("only a completed session")) << done[0].error;
 }
 
+// What an import that was cut off leaves: events, and a row that hides them.
+TEST_F(Transfer, NoMoreEventsThanACutOffImportHas_AreRefused) {
+    SessionId const session = new_session();
+    auto const lines = exported();
+    auto row = journal.store->load(session)->row;
+    row->status = "deleted";
+    auto const frames = journal.store->page(session, 1, 100);
+    ASSERT_TRUE(frames && !frames->empty());
+    for (port::Frame const& frame : *frames) {
+        port::Append begun;
+        begun.session = session;
+        begun.epoch = disk->epoch();
+        begun.after = frame.first - 1;
+        begun.frame = frame;
+        begun.row = *row;
+        ASSERT_TRUE(disk->commit({&begun, 1}).front());
+    }
+    EXPECT_EQ(import(lines).refused, 1U);
+    EXPECT_TRUE(done[0].error.contains("--restore-deleted")) << done[0].error;
+}
+
 TEST_F(Transfer, EditedOrTruncatedSession_IsRefusedAlone) {
     SessionId const first = new_session();
     SessionId const second = new_session();
