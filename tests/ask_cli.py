@@ -63,7 +63,7 @@ class Answers(Asking):
         self.dm('approve', call['id'], '--reason', 'tested')
         out, err = self.ends(asking, APPROVED)
         self.assertEqual(out, 'approved\n')
-        self.assertIn('Deploy 4.2?', err)
+        self.assertIn('Deploy **4.2**?', err)
         self.assertIn(f'/a/{call["id"]}', err)
         self.assertIn(f'dormouse approve {call["id"]}', err)
         self.assertIn('tested', err)

@@ -168,7 +168,7 @@ class Refused(Running):
         self.export()
         lines = self.file.read_text().splitlines()
         self.file.write_text('\n'.join([lines[0].replace('"format":2', '"format":3'), *lines[1:]]))
-        done = self.imports(status=1)
+        done = self.imports(status=9)
         self.assertIn('newer than this release reads (2)', done.stderr)
         done = self.imports('--new-ids', status=2)
         self.assertIn('--new-ids', done.stderr)

@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{Bug::outbox_forgotten, "lost: mail", 400, "MailForgotten"},
         Planted{Bug::outbox_forgotten, "lost: the end of task", 400, "TaskForgotten"},
         Planted{Bug::epoch_not_counted, "effect: one attempt", 400, "EpochNotCounted", 7},
-        Planted{Bug::epoch_not_counted, "effect: a tool that never", 400, "NeverRunAgain", 81},
+        Planted{Bug::epoch_not_counted, "effect: a tool that never", 400, "NeverRunAgain", 92, 2},
         Planted{Bug::effect_started_twice, "effect: it was started twice", 400, "StartedTwice"},
         Planted{Bug::effect_before_intent, "effect: a tool runs before", 400, "RunBeforeIntent"},
         Planted{Bug::effect_not_started, "liveness: an outstanding effect", 400, "NotStarted"},
@@ -60,14 +60,14 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{Bug::driver_ignored, "driver: two processes decide", 400, "DriverIgnored"},
         Planted{Bug::intent_undriven, "driver: an intent of a process that does not", 400,
                 "IntentUndriven"},
-        Planted{Bug::stamp_ignored, "fork: an append follows events", 400, "StampIgnored"},
-        Planted{Bug::runs_forgotten, "effect: one attempt of a tool", 1'000, "RunsForgotten"},
+        Planted{Bug::stamp_ignored, "fork: an append follows events", 400, "StampIgnored", 200},
+        Planted{Bug::runs_forgotten, "effect: one attempt of a tool", 1'000, "RunsForgotten", 100},
         Planted{Bug::runs_forgotten, "effect: a run of the lost history", 1'000, "LostRunRepeated"},
         Planted{Bug::signals_trusted, "stream: a reader does not get", 2'000, "SignalsTrusted",
-                1'100},
+                1'830},
         Planted{Bug::memory_trusted, "read: something acknowledged", 400, "MemoryTrusted"},
         Planted{Bug::starts_unchecked, "effect: a process that is gone", 1'000, "StartsUnchecked",
-                380}),
+                1'060}),
     [](testing::TestParamInfo<Planted> const& info) { return info.param.name; });
 
 }  // namespace

@@ -229,7 +229,7 @@ ask = "Run {input.what}?"
     await expect(page.getByLabel('account')).toHaveValue('12345678901234567891');
     await page.locator('#f-what').fill('refund');
     await button(page, 'Done').click();
-    await button(page, 'Approve…').click();
+    await button(page, 'Approve with 1 change…').click();
     await button(page, 'Approve with 1 change and run').click();
     await shows(page, 'Approved');
     await server.atRest(session.id);

@@ -1,5 +1,6 @@
 // import of an export into a server that works.
 #include "base/text/counted.h"
+#include "base/text/text.h"
 #include "cli/client/saved/settings.h"
 #include "cli/commands/commands.h"
 
