@@ -234,18 +234,24 @@ class Feed(Pair):
                         f" LIKE 'dormouse/{name}/%'")
         return sorted(row[0].rsplit('/', 1)[1] for row in rows)
 
+    def has_connections(self, *others):
+        """Whether A has these, and readers: a second to fourth one if it read much at once."""
+        found = self.connections(self.a)
+        readers = found.count('reader')
+        return 1 <= readers <= 4 and found == sorted([*others, *readers * ['reader']])
+
     def test_connections_are_those_that_are_documented(self):
         self.start()
         wait_for(lambda: len(self.a.get('/api/nodes')['items']) == 2, LATE_S, 'B at A')
         self.a.create('deploy A')
-        wait_for(lambda: self.connections(self.a) == ['heartbeat', 'reader', 'signal', 'writer'],
-                 LATE_S, 'four connections')
+        wait_for(lambda: self.has_connections('heartbeat', 'signal', 'writer'), LATE_S,
+                 'four to seven connections')
 
     def test_connections_with_redis(self):
         self.start_redis()
         self.a.create('deploy A')
-        wait_for(lambda: self.connections(self.a) == ['heartbeat', 'reader', 'writer'],
-                 LATE_S, 'three connections')
+        wait_for(lambda: self.has_connections('heartbeat', 'writer'), LATE_S,
+                 'three to six connections')
 
     def check_silence(self):
         self.a.create('deploy A')
