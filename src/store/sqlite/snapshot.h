@@ -16,7 +16,7 @@
 #include <memory>
 #include <span>
 
-struct sqlite3_file;
+struct sqlite3_file;  // NOLINT(readability-identifier-naming): SQLite's name
 
 namespace dormouse::store::sqlite {
 

@@ -280,8 +280,9 @@ void Lane::add_files(port::ModelRequest request) {
 // would then never let the prompt begin.
 void Lane::continue_fresh(port::ModelRequest request, Duration late_after, NextStep next) {
     if (!request.external || !is_late(late_after)) return (this->*next)(std::move(request));
-    auto compared = [self = shared_from_this(), may_begin = after_read(request.id), late_after,
-                     next, request = std::move(request)](Result<Lane const*> const& read) mutable {
+    auto may_begin = after_read(request.id);
+    auto compared = [self = shared_from_this(), may_begin = std::move(may_begin), late_after, next,
+                     request = std::move(request)](Result<Lane const*> const& read) mutable {
         if (!may_begin()) return;
         bool const is_outstanding =
             read && !self->outdated_ && outstanding(*self->state_).contains(request.id);
