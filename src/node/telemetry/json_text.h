@@ -36,8 +36,8 @@ public:
     template <class... Pieces>
     [[gnu::always_inline]] inline JsonText& add(Pieces const&... pieces) {
         reserve((size_of(pieces) + ...));
-        char* to =
-            end_;  // a member could be overwritten by what is copied, for all the compiler knows
+        // The compiler must assume that a copy of bytes can change a member, but not a local.
+        char* to = end_;
         ((to = put(to, pieces)), ...);
         end_ = to;
         return *this;

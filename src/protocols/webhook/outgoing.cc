@@ -103,10 +103,10 @@ std::string agent_target(std::string const& agent, std::string const& node) {
 
 std::string who(Actor const& by) { return by.name.empty() ? std::string(text(by.type)) : by.name; }
 
-// What a call waited for; nullptr: its change is unknown.
+// What a call waited for; a result if that is unknown. nullptr: its change is unknown.
 PauseReason reason_of(PendingChange const* change) {
-    PauseReason const unsaid = PauseReason::tool_result;
-    return change ? change->reason.value_or(unsaid) : unsaid;
+    PauseReason const unknown = PauseReason::tool_result;
+    return change ? change->reason.value_or(unknown) : unknown;
 }
 
 // "Approved by bob", of the event that settled a call. `asked`: what the call waited for.
